@@ -1,0 +1,3 @@
+//! The `lab` command line: arguments to library calls, no logic.
+
+fn main() {}

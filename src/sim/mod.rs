@@ -1,0 +1,17 @@
+//! The simulation core: pure, integer time, named random streams, the same bytes on every
+//! platform. It knows no web, clock, file or global state and imports nothing outside itself
+//! but small pure crates (serde, libm, rand, hdrhistogram).
+
+pub mod catalog;
+pub mod cluster;
+pub mod engine;
+pub mod id;
+pub mod math;
+pub mod metrics;
+pub mod money;
+pub mod nodes;
+pub mod placement;
+pub mod replicas;
+pub mod rng;
+pub mod time;
+pub mod traffic;
