@@ -33,10 +33,19 @@ macro_rules! catalogue {
 }
 
 catalogue! {
-    // The page
+    // --- Page and shell (header, transport, charts, dialogs, embed, errors) ---
     LabName,
     LabTitle,
     Experiments,
+
+    // --- Map (racks, nodes, cells, tools, pending tray, drag and refusals) ---
+    MapTitle,
+
+    // --- Layers, why-log, waits, score, tasks ---
+    WhyTitle,
+
+    // --- Scenario texts (titles, stories, tasks, hints) ---
+    ScenarioSandbox,
 }
 
 #[cfg(test)]

@@ -4,14 +4,20 @@
 
 pub mod catalog;
 pub mod cluster;
+pub mod command;
+pub mod decision;
 pub mod engine;
 pub mod id;
 pub mod math;
 pub mod metrics;
 pub mod money;
 pub mod nodes;
+pub mod param;
 pub mod placement;
 pub mod replicas;
 pub mod rng;
+pub mod series_view;
+pub mod snapshot;
 pub mod time;
 pub mod traffic;
+pub mod wait;

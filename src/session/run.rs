@@ -1,0 +1,1 @@
+//! One run: the world, the full command log, the checkpoints, and what lies ahead.
