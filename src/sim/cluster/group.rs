@@ -1,0 +1,78 @@
+//! A PodGroup: one replica of a service, made of `workers` pods.
+
+use crate::sim::engine::Replica;
+use crate::sim::id::{GroupId, PodId, ServiceId};
+use crate::sim::snapshot::GroupStage;
+use crate::sim::time::{Span, Time};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// Why a replica stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum DrainCause {
+    /// Fewer replicas are wanted, or a person deleted it.
+    ScaledDown,
+    /// Its node is being emptied.
+    Evicted,
+    /// Its controller changed the template (another scheduler), or a stale gang was given up.
+    Recreated,
+}
+
+/// A replica on its way out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Drain {
+    pub since: Time,
+    /// End of the grace period.
+    pub deadline: Time,
+    pub cause: DrainCause,
+    pub in_flight: u32,
+    pub finished: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Group {
+    pub id: GroupId,
+    pub name: Arc<str>,
+    pub service: ServiceId,
+    pub badge: Option<char>,
+    pub stage: GroupStage,
+    pub stage_since: Time,
+    pub stage_until: Option<Time>,
+    pub pods: Vec<PodId>,
+    pub min_member: u32,
+    /// `spec.schedulerName`: index of the choice in the policy table.
+    pub scheduler: i64,
+    pub created: Time,
+    /// When the last member got its node.
+    pub complete_at: Option<Time>,
+    /// Since when it holds GPUs below its minimum.
+    pub held_since: Option<Time>,
+    /// GPUs held below the minimum, and the time already accounted.
+    pub held_gpu_time: Span,
+    pub held_price_product: u128,
+    pub held_counted_to: Time,
+    /// Lengths of the stages of this start.
+    pub image: Span,
+    pub weights: Span,
+    pub warm_up: Span,
+    pub engine: Option<Box<Replica>>,
+    /// Whether a request was running when last looked at.
+    pub busy: bool,
+    pub drain: Option<Drain>,
+    /// Makes events of an earlier stage or span stale.
+    pub generation: u32,
+    pub engine_generation: u32,
+    /// The time for which an engine event is in the heap, so that the same is not queued twice.
+    pub engine_due: Option<Time>,
+    pub crosses_domains: bool,
+    pub all_reduce_step: Option<Span>,
+}
+
+impl Group {
+    pub fn alive(&self) -> bool {
+        !matches!(self.stage, GroupStage::Draining | GroupStage::Gone)
+    }
+    pub fn routable(&self) -> bool {
+        self.stage == GroupStage::Serving
+    }
+}
