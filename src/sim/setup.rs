@@ -1,7 +1,7 @@
 //! A resolved scenario: everything that a world is built from. Made by `scenario::resolve`,
 //! or by tests; every name is already an index or a catalogue entry.
 
-use super::catalog::{Dtype, Instance, Model};
+use super::catalog::{Dtype, Gpu, Instance, Model};
 use super::command::Stamped;
 use super::id::RackId;
 use super::nodes::bring_up::DriverMode;
@@ -68,8 +68,8 @@ pub struct ServiceSetup {
     /// Pods of one replica, all needed before it serves.
     pub workers: u32,
     pub gpus_per_worker: u32,
-    /// GPU ids of the catalogue that the node selector allows; empty: any.
-    pub gpus_allowed: Vec<&'static str>,
+    /// GPU that the node selector asks for; `None`: any.
+    pub gpu: Option<&'static Gpu>,
     /// Request of one pod beside its GPUs.
     pub cpu_m: u32,
     pub mem_mib: u32,

@@ -14,6 +14,8 @@ pub enum DrainCause {
     ScaledDown,
     /// Its node is being emptied.
     Evicted,
+    /// A pod of higher priority takes its place.
+    Preempted,
     /// Its controller changed the template (another scheduler), or a stale gang was given up.
     Recreated,
 }

@@ -1,0 +1,102 @@
+//! Client requests: every offered one ends in exactly one outcome, or is still under way.
+
+use crate::sim::id::{GroupId, RequestId, ServiceId};
+use crate::sim::snapshot::RequestTotals;
+use crate::sim::time::Time;
+use serde::Serialize;
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Outcome {
+    /// Answered within both targets.
+    Met,
+    /// Answered, but too slowly.
+    Late,
+    /// The client gave up.
+    TimedOut,
+    /// Refused: too long for the model, or no room.
+    Rejected,
+    /// Answered by a pod that was not ready.
+    Failed,
+    /// Cut off by a drain that ran out of grace.
+    Lost,
+}
+
+/// A request that has not ended.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Request {
+    /// Tells a slot's tenants apart.
+    pub serial: u64,
+    pub service: ServiceId,
+    pub arrived: Time,
+    pub prompt_tokens: u32,
+    pub output_tokens: u32,
+    /// The replica it was routed to; `None` while the gateway holds it.
+    pub group: Option<GroupId>,
+    pub first_token: Option<Time>,
+    /// The long prompt of a spike: logged by itself.
+    pub long: bool,
+}
+
+/// All requests under way: slots are reused, so memory follows the number in flight.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Requests {
+    slots: Vec<Option<Request>>,
+    free: Vec<u32>,
+    next_serial: u64,
+    totals: RequestTotals,
+}
+
+impl Requests {
+    pub fn add(&mut self, mut request: Request) -> RequestId {
+        request.serial = self.next_serial;
+        self.next_serial += 1;
+        self.totals.offered += 1;
+        self.totals.unfinished += 1;
+        match self.free.pop() {
+            Some(i) => {
+                self.slots[i as usize] = Some(request);
+                RequestId(i)
+            }
+            None => {
+                self.slots.push(Some(request));
+                RequestId::from_index(self.slots.len() - 1)
+            }
+        }
+    }
+
+    pub fn get(&self, id: RequestId) -> Option<&Request> {
+        self.slots.get(id.index())?.as_ref()
+    }
+    pub fn get_mut(&mut self, id: RequestId) -> Option<&mut Request> {
+        self.slots.get_mut(id.index())?.as_mut()
+    }
+    /// The request, if the slot still has this tenant.
+    pub fn tenant(&self, id: RequestId, serial: u64) -> Option<&Request> {
+        self.get(id).filter(|r| r.serial == serial)
+    }
+
+    /// Ends a request and counts it.
+    pub fn end(&mut self, id: RequestId, outcome: Outcome) -> Option<Request> {
+        let request = self.slots.get_mut(id.index())?.take()?;
+        self.free.push(id.0);
+        let t = &mut self.totals;
+        t.unfinished -= 1;
+        match outcome {
+            Outcome::Met => t.met += 1,
+            Outcome::Late => t.late += 1,
+            Outcome::TimedOut => t.timed_out += 1,
+            Outcome::Rejected => t.rejected += 1,
+            Outcome::Failed => t.failed += 1,
+            Outcome::Lost => t.lost += 1,
+        }
+        Some(request)
+    }
+
+    pub fn totals(&self) -> RequestTotals {
+        self.totals
+    }
+    pub fn under_way(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+}
