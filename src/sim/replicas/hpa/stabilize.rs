@@ -2,8 +2,8 @@
 //! before stabilization, rates and bounds; obsolete slots are reused, so it stops growing after
 //! one window.
 
-use super::decision::{Stabilization, Windows};
 use super::Direction;
+use super::decision::{Stabilization, Windows};
 use crate::sim::time::{Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -15,12 +15,7 @@ pub struct Recommendation {
 }
 
 /// Without `behavior`: the highest proposal of the controller's window, its far end included.
-pub fn stabilize_default(
-    history: &mut Vec<Recommendation>,
-    proposal: i32,
-    window: Span,
-    now: Time,
-) -> Stabilization {
+pub fn stabilize_default(history: &mut Vec<Recommendation>, proposal: i32, window: Span, now: Time) -> Stabilization {
     let mut highest = proposal;
     let mut obsolete = None;
     for (slot, past) in history.iter().enumerate() {
@@ -30,7 +25,14 @@ pub fn stabilize_default(
             highest = highest.max(past.replicas);
         }
     }
-    store(history, obsolete, Recommendation { replicas: proposal, at: now });
+    store(
+        history,
+        obsolete,
+        Recommendation {
+            replicas: proposal,
+            at: now,
+        },
+    );
     Stabilization {
         proposal,
         windows: Windows::Controller { window, highest },
@@ -63,7 +65,14 @@ pub fn stabilize_behavior(
             obsolete = Some(slot);
         }
     }
-    store(history, obsolete, Recommendation { replicas: proposal, at: now });
+    store(
+        history,
+        obsolete,
+        Recommendation {
+            replicas: proposal,
+            at: now,
+        },
+    );
     let mut result = current;
     if result < up_lowest {
         result = up_lowest;
@@ -76,8 +85,18 @@ pub fn stabilize_behavior(
         _ if proposal >= current => Some(Direction::Up),
         _ => Some(Direction::Down),
     };
-    let windows = Windows::Behavior { up_window, up_lowest, down_window, down_highest };
-    Stabilization { proposal, windows, result, held_by }
+    let windows = Windows::Behavior {
+        up_window,
+        up_lowest,
+        down_window,
+        down_highest,
+    };
+    Stabilization {
+        proposal,
+        windows,
+        result,
+        held_by,
+    }
 }
 
 fn store(history: &mut Vec<Recommendation>, obsolete: Option<usize>, new: Recommendation) {
@@ -94,7 +113,10 @@ mod tests {
 
     fn past(entries: &[(i32, u64)], now: Time) -> Vec<Recommendation> {
         let at = |age| now - Span::from_secs(age);
-        entries.iter().map(|&(replicas, age)| Recommendation { replicas, at: at(age) }).collect()
+        entries
+            .iter()
+            .map(|&(replicas, age)| Recommendation { replicas, at: at(age) })
+            .collect()
     }
 
     #[test]
