@@ -55,8 +55,12 @@ pub fn propose(ctx: Context<'_>, spec: &MetricSpec, reading: &Reading) -> Result
             MetricTarget::AverageValue { milli },
             Reading::Pods(samples),
         ) => over_pods(ctx, samples, spec.source.resource(), Goal::Average { milli }),
-        (_, MetricTarget::Value { milli }, Reading::Values(values)) => whole_value(ctx, values, milli),
-        (_, MetricTarget::AverageValue { milli }, Reading::Values(values)) => per_replica(ctx, values, milli),
+        (source, MetricTarget::Value { milli }, Reading::Values(values)) if source.works_without_pods() => {
+            whole_value(ctx, values, milli)
+        }
+        (source, MetricTarget::AverageValue { milli }, Reading::Values(values)) if source.works_without_pods() => {
+            per_replica(ctx, values, milli)
+        }
         _ => Err(MetricError::WrongReading),
     }
 }
