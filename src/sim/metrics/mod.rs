@@ -1,1 +1,14 @@
-//! (being built)
+//! What is measured, between the engine and everything that reads numbers.
+//!
+//! [`scrape`] is the path a scaling signal takes to an autoscaler, with its lag; [`series`] and
+//! [`histogram`] hold charts and percentiles in fixed memory; [`ledger`] accounts for every
+//! GPU-second and its price. All are plain data that event handlers write and snapshots read;
+//! reading changes nothing.
+
+pub mod histogram;
+pub mod ledger;
+pub mod scrape;
+pub mod series;
+pub mod signal;
+
+pub use signal::Signal;
