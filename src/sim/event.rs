@@ -10,8 +10,6 @@ pub enum Event {
     Script(u32),
     /// The next request of a service's traffic.
     Arrival(ServiceId),
-    /// The next request of a service's spikes.
-    SpikeArrival(ServiceId),
     /// The oldest client of a service gives up.
     ClientTimeout(ServiceId),
     /// An engine's span ends.

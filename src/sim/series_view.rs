@@ -10,7 +10,7 @@ pub enum Track {
     /// Arrivals per second, over the last step.
     Arrivals,
     /// Each signal of the scaled service as a share of its range, 0 to 1 (queue: waiting per
-    /// pod over its target, capped at 1 for the chart's percent axis).
+    /// pod over its target, which may pass 1).
     GpuUtilization,
     GpuMemory,
     QueueShare,
@@ -23,6 +23,28 @@ pub enum Track {
     TtftP99,
     /// GPUs by ledger state, in the order of `GpuUse::ALL`.
     Gpus(u8),
+}
+
+impl Track {
+    /// Tracks in all, GPU states included.
+    pub const COUNT: usize = 18;
+
+    /// Position in the world's buffers.
+    pub fn index(self) -> usize {
+        match self {
+            Track::Waiting => 0,
+            Track::Arrivals => 1,
+            Track::GpuUtilization => 2,
+            Track::GpuMemory => 3,
+            Track::QueueShare => 4,
+            Track::KvUsage => 5,
+            Track::RawDesired => 6,
+            Track::Desired => 7,
+            Track::Ready => 8,
+            Track::TtftP99 => 9,
+            Track::Gpus(state) => 10 + usize::from(state.min(7)),
+        }
+    }
 }
 
 /// One point: time and value; NaN never occurs, a gap is `None`.

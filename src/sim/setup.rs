@@ -8,7 +8,8 @@ use super::nodes::bring_up::DriverMode;
 use super::param::Policy;
 use super::snapshot::RackKind;
 use super::time::{Span, Time};
-use super::traffic;
+use super::traffic::{Trace, TrafficSettings};
+use std::sync::Arc;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setup {
@@ -87,9 +88,9 @@ pub struct ServiceSetup {
     pub slo_ttft: Span,
     pub slo_tpot: Span,
     pub client_timeout: Span,
-    pub traffic: Option<traffic::Traffic>,
-    /// Lengths of spike requests; also of traffic, unless a trace brings its own.
-    pub lengths: traffic::Lengths,
+    pub traffic: TrafficSettings,
+    /// The trace that the traffic's pattern names, if it is one.
+    pub trace: Option<Arc<Trace>>,
     /// Image on every node at the start.
     pub image_cached: bool,
 }

@@ -10,31 +10,7 @@ use super::time::{Span, Time};
 use super::wait::Wait;
 use serde::Serialize;
 
-/// What one GPU is doing, in the order of the ledger (the first that fits).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub enum GpuUse {
-    Booting,
-    Draining,
-    Held,
-    Loading,
-    Training,
-    ServingBusy,
-    ServingIdle,
-    Empty,
-}
-
-impl GpuUse {
-    pub const ALL: [GpuUse; 8] = [
-        GpuUse::Booting,
-        GpuUse::Draining,
-        GpuUse::Held,
-        GpuUse::Loading,
-        GpuUse::Training,
-        GpuUse::ServingBusy,
-        GpuUse::ServingIdle,
-        GpuUse::Empty,
-    ];
-}
+pub use super::metrics::ledger::GpuState as GpuUse;
 
 /// One GPU on the map.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,20 +6,23 @@ use crate::sim::cluster::PodPhase;
 use crate::sim::decision::{Tone, Verdict, Who};
 use crate::sim::engine::ideal::IdealCost;
 use crate::sim::engine::{EngineEvent, EngineSettings, EngineSpec, Fabric, Replica, StepCost, cold_start, memory};
+use crate::sim::engine::cold_start::{ColdStart, Image, Stage, WeightSource};
+use crate::sim::catalog::Instance;
 use crate::sim::event::Event;
 use crate::sim::id::{GroupId, NodeId, RequestId, ServiceId};
 use crate::sim::limits::IN_FLIGHT_MAX;
-use crate::sim::metrics::histogram::RollingHistogram;
+use crate::sim::metrics::histogram::WindowedLatency;
 use crate::sim::replicas::hpa::HpaMemory;
-use crate::sim::rng::Stream;
 use crate::sim::snapshot::GroupStage;
 use crate::sim::time::{Span, Time};
-use crate::sim::traffic::{Arrival, Source};
+use crate::sim::traffic::{Lengths, Origin, Source, Spike};
 use serde::Serialize;
 use std::collections::VecDeque;
 
 /// HTTP server, tokenizer and detokenizer before the first token leaves (vLLM front end).
 pub(super) const FRONT_END: Span = Span::from_millis(15);
+/// Answer to the long prompt of a spike.
+const LONG_ANSWER_TOKENS: u32 = 500;
 
 /// A service at run time.
 #[derive(Debug, Clone, Serialize)]
@@ -30,11 +33,13 @@ pub struct Service {
     pub next_ordinal: u32,
     /// Replicas that exist, draining ones included.
     pub groups: Vec<GroupId>,
-    pub traffic: Option<Source>,
-    /// The arrival that the next `Arrival` event brings.
-    pub next_arrival: Option<Arrival>,
-    /// Arrivals of spikes still to come, soonest first.
-    pub spikes: VecDeque<(Arrival, bool)>,
+    pub traffic: Source,
+    /// The time for which an arrival event is in the heap.
+    pub arrival_due: Option<Time>,
+    /// Spikes that the source has had, its scenario's own included.
+    pub spikes: u32,
+    /// Which of them are single long prompts.
+    pub long_spikes: Vec<u32>,
     /// Requests that the gateway holds because no replica is ready.
     pub backlog: VecDeque<(RequestId, u64)>,
     /// Client timeouts, oldest first: all requests of a service wait equally long.
@@ -42,62 +47,69 @@ pub struct Service {
     pub timeout_due: bool,
     /// Arrivals since the last chart point.
     pub arrivals_since_sample: u32,
-    pub ttft: RollingHistogram,
+    pub ttft: WindowedLatency,
     pub hpa: HpaMemory,
     pub hpa_view: Option<super::hpa_glue::LastSync>,
 }
 
 impl World {
-    pub(super) fn on_arrival(&mut self, service: ServiceId) {
+    /// Puts the next arrival into the heap, unless it is there already.
+    pub(super) fn await_arrival(&mut self, service: ServiceId) {
         let s = self.service_mut(service);
-        let Some(arrival) = s.next_arrival.take() else { return };
-        s.next_arrival = s.traffic.as_mut().and_then(Source::next_arrival);
-        if let Some(next) = &s.next_arrival {
-            let at = next.at;
-            self.queue.push(at, Event::Arrival(service));
+        let next = s.traffic.next_time();
+        if next != s.arrival_due {
+            s.arrival_due = next;
+            if let Some(at) = next {
+                self.queue.push(at, Event::Arrival(service));
+            }
         }
-        self.offer(service, arrival.prompt_tokens, arrival.output_tokens, false);
     }
 
-    pub(super) fn on_spike_arrival(&mut self, service: ServiceId) {
+    pub(super) fn on_arrival(&mut self, service: ServiceId) {
         let now = self.now;
         let s = self.service_mut(service);
-        let Some((arrival, long)) = s.spikes.pop_front() else { return };
-        if let Some((next, _)) = s.spikes.front() {
-            let at = next.at.max(now);
-            self.queue.push(at, Event::SpikeArrival(service));
+        if s.arrival_due != Some(now) {
+            return; // a spike brought an earlier one
         }
-        self.offer(service, arrival.prompt_tokens, arrival.output_tokens, long);
+        s.arrival_due = None;
+        if let Some(arrival) = s.traffic.next() {
+            let long = matches!(arrival.origin, Origin::Spike(n) if s.long_spikes.contains(&n));
+            self.await_arrival(service);
+            self.offer(service, arrival.prompt_tokens, arrival.output_tokens, long);
+        }
     }
 
-    /// Draws a spike's requests and queues them. Each spike has its own stream.
+    /// Adds a burst and one long prompt to a service's traffic; the rest of it stays as it is.
     pub(super) fn inject_spike(&mut self, service: ServiceId, requests: u32, over: Span, long_prompt_tokens: u32) {
         let now = self.now;
-        let setup = self.setup.clone();
-        let spec = &setup.services[service.index()];
-        let mut draws = Stream::numbered(self.seed, "spike", self.spikes);
-        self.spikes += 1;
-        let mut arrivals: Vec<(Arrival, bool)> = (0..requests)
-            .map(|_| {
-                let at = now + Span((draws.uniform() * over.0 as f64) as u64);
-                let (prompt_tokens, output_tokens) = spec.lengths.draw(&mut draws);
-                (Arrival { at, prompt_tokens, output_tokens }, false)
-            })
-            .collect();
+        let spec = &self.setup.services[service.index()];
+        let limit = spec.max_model_len.unwrap_or(spec.model.context_length);
+        let at = now.since(Time::ZERO);
+        if requests > 0 {
+            let burst = Spike { at, requests, within: over, prompt_tokens: None, output_tokens: None };
+            self.add_spike(service, &burst);
+        }
         if long_prompt_tokens > 0 {
-            let limit = spec.max_model_len.unwrap_or(spec.model.context_length);
-            let output_tokens = 500.min(limit.saturating_sub(long_prompt_tokens)).max(1);
-            let prompt_tokens = long_prompt_tokens.min(limit - output_tokens);
-            arrivals.push((Arrival { at: now, prompt_tokens, output_tokens }, true));
+            let output = LONG_ANSWER_TOKENS.min(limit.saturating_sub(long_prompt_tokens)).max(1);
+            let prompt = long_prompt_tokens.min(limit.saturating_sub(output)).max(1);
+            let ordinal = self.service(service).spikes;
+            self.service_mut(service).long_spikes.push(ordinal);
+            let fixed = |tokens| Some(Lengths::Fixed(tokens));
+            let long =
+                Spike { at, requests: 1, within: Span::ZERO, prompt_tokens: fixed(prompt), output_tokens: fixed(output) };
+            self.add_spike(service, &long);
         }
-        let s = self.service_mut(service);
-        s.spikes.extend(arrivals);
-        s.spikes.make_contiguous().sort_by_key(|(a, long)| (a.at, !long));
-        if let Some((next, _)) = s.spikes.front() {
-            let at = next.at;
-            self.queue.push(at, Event::SpikeArrival(service));
-        }
+        self.await_arrival(service);
         self.log(Who::Traffic, Verdict::SpikeBegan { service, requests, over, long_prompt_tokens }, Tone::Neutral);
+    }
+
+    fn add_spike(&mut self, service: ServiceId, spike: &Spike) {
+        let now = self.now;
+        let s = self.service_mut(service);
+        // The command was checked against tighter limits than the source's own.
+        if s.traffic.inject(now, spike).is_ok() {
+            s.spikes += 1;
+        }
     }
 
     fn offer(&mut self, service: ServiceId, prompt_tokens: u32, output_tokens: u32, long: bool) {
@@ -361,13 +373,29 @@ impl World {
     pub(super) fn load_times(&self, group: GroupId) -> (Span, Span) {
         let Some((spec, _)) = self.engine_spec(group) else { return (Span::ZERO, Span::ZERO) };
         let service = self.group(group).service;
-        let cached = self.group_nodes(group).iter().all(|n| self.node(*n).weights.contains(&service));
-        cold_start::load_and_warm_up(&spec, cached)
+        let nodes = self.group_nodes(group);
+        let cached = nodes.iter().all(|n| self.node(*n).weights.contains(&service));
+        let start = ColdStart {
+            spec,
+            image: Image::vllm(true),
+            weights: if cached { WeightSource::LocalNvme } else { WeightSource::ObjectStore },
+            compile_cached: cached,
+            node_bytes_per_s: nodes.first().map_or(NIC_BYTES_PER_S, |n| nic_bytes_per_s(self.node(*n).instance)),
+        };
+        let (mut weights, mut warm_up) = (Span::ZERO, Span::ZERO);
+        for (stage, span) in cold_start::stages(&start) {
+            match stage {
+                Stage::ImagePull | Stage::ImageUnpack => {}
+                Stage::ProcessStart | Stage::WeightsRead | Stage::HbmLoad => weights += span,
+                Stage::TorchCompile | Stage::Profiling | Stage::CudaGraphs | Stage::WarmUp => warm_up += span,
+            }
+        }
+        (weights, warm_up)
     }
 
-    /// Time to have the image on a node.
-    pub(super) fn image_pull(&self, _service: ServiceId, _node: NodeId, cached: bool) -> Span {
-        cold_start::image_pull(cached)
+    /// Time to have the image on a node: pull and unpack, or a look at the disk.
+    pub(super) fn image_pull(&self, node: NodeId, cached: bool) -> Span {
+        cold_start::image_time(&Image::vllm(cached), nic_bytes_per_s(self.node(node).instance))
     }
 
     /// The engine process is up: it serves, or it refuses to start and tries again.
@@ -442,4 +470,11 @@ impl World {
             g.engine.is_some() && g.pods.iter().all(|p| self.pod(*p).phase == PodPhase::Bound)
         })
     }
+}
+
+/// A node's network where the catalogue does not state it: 10 Gbit/s.
+const NIC_BYTES_PER_S: f64 = 1.25e9;
+
+fn nic_bytes_per_s(instance: &Instance) -> f64 {
+    instance.network_gbit_s.map_or(NIC_BYTES_PER_S, |gbit| gbit * 1e9 / 8.0)
 }

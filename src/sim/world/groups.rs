@@ -45,7 +45,6 @@ impl World {
             });
             pods.push(pod);
         }
-        self.pod_arrivals += u64::from(spec.workers);
         self.groups.push(Group {
             id,
             name: format!("{}-{ordinal}", spec.name).into(),
@@ -118,7 +117,7 @@ impl World {
         p.unschedulable = false;
         p.nominated = None;
         p.nominated_stage = None;
-        let pull = self.image_pull(service, node, cached);
+        let pull = self.image_pull(node, cached);
         let p = self.pod_mut(pod);
         p.wait = Wait { reason: WaitReason::Image, since: now, gpus_missing: 0, until: Some(now + pull) };
         self.after(pull, Event::ImagePulled { pod });

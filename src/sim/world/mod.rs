@@ -57,10 +57,8 @@ pub struct World {
     karpenter: karpenter_glue::KarpenterState,
     meter: metering::Metering,
     log: log::DecisionLog,
-    /// Running numbers that name draws: they grow by what happens, not by what a policy asks.
+    /// Names the draws of each bought node.
     nodes_bought: u64,
-    spikes: u64,
-    pod_arrivals: u64,
 }
 
 impl World {
@@ -126,7 +124,6 @@ impl World {
         match event {
             Event::Script(i) => self.on_script(i),
             Event::Arrival(s) => self.on_arrival(s),
-            Event::SpikeArrival(s) => self.on_spike_arrival(s),
             Event::ClientTimeout(s) => self.on_client_timeout(s),
             Event::Engine { group, generation } => self.on_engine(group, generation),
             Event::ImagePulled { pod } => self.on_image_pulled(pod),

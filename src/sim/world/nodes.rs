@@ -53,7 +53,7 @@ impl World {
 
     /// Ends of the bring-up stages from `from` on. A node's draws depend on its own ordinal only.
     fn bring_up_stages(&mut self, gpu_count: u32, from: Stage) -> Vec<(NodeStage, Time)> {
-        let mut draws = Stream::numbered(self.seed, "node-bring-up", self.nodes_bought);
+        let mut draws = Stream::with_ordinal(self.seed, "node-bring-up", self.nodes_bought);
         self.nodes_bought += 1;
         let u = std::array::from_fn(|_| draws.uniform());
         let times = bring_up::stage_times(gpu_count, self.setup.driver, u);
