@@ -1,1 +1,34 @@
-//! (being built)
+//! The serving engine: what one vLLM-like replica does with its requests, and how long it takes.
+//!
+//! Data flow: a catalogue entry and the deployment's flags make an [`EngineSpec`]; [`memory`] says
+//! whether the server starts and how much KV cache it has ([`EngineLimits`]); [`StepCost`] says how
+//! long one step takes; [`Replica`] advances a queue of requests over such steps in closed form
+//! and reports [`EngineEvent`]s; [`cold_start`] says how long it takes until the first step;
+//! [`ideal`] says what a request would cost on a well-filled replica.
+//!
+//! Everything is per replica: what several replicas share (links, registries) belongs to the
+//! cluster. Durations inside the engine are `f64` microseconds; whatever leaves it is integer.
+
+mod batch;
+pub mod cold_start;
+pub mod collectives;
+pub mod event;
+pub mod ideal;
+pub mod memory;
+pub mod queueing;
+pub mod replica;
+mod sequence;
+mod span;
+pub mod spec;
+pub mod step;
+
+#[cfg(test)]
+mod reference_test;
+#[cfg(test)]
+mod replica_test;
+
+pub use event::{EngineEvent, RefuseReason};
+pub use memory::{EngineLimits, StartError};
+pub use replica::{Reading, Replica};
+pub use spec::{EngineSettings, EngineSpec, Fabric, HostProfile};
+pub use step::{PrefillWork, StepCost};

@@ -1,0 +1,153 @@
+//! A run of engine steps with the same members, in closed form.
+//!
+//! With `B` members whose contexts sum to `S`, step `i` takes `a + b * (S + i * B)`: the sum over
+//! `k` steps is a quadratic in `k`, and so is the memory traffic. A step with prompt chunks is a
+//! span of one.
+
+use super::step::StepBase;
+use crate::sim::time::Time;
+use serde::Serialize;
+
+/// An instant with the part below a microsecond that rounding left over, so that errors do not add
+/// up.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct Clock {
+    pub us: u64,
+    /// Between -0.5 and 0.5.
+    pub rest_us: f64,
+}
+
+impl Clock {
+    pub fn at(now: Time) -> Clock {
+        Clock {
+            us: now.0,
+            rest_us: 0.0,
+        }
+    }
+
+    pub fn time(&self) -> Time {
+        Time(self.us)
+    }
+}
+
+/// `steps` steps from `start` on.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Span {
+    pub start: Clock,
+    pub steps: u64,
+    pub batch: u32,
+    /// Context at the start, tokens.
+    pub context_tokens: u64,
+    pub base: StepBase,
+    /// `b`, and the same at peak bandwidth.
+    pub kv_us_per_token: f64,
+    pub kv_peak_us_per_token: f64,
+}
+
+impl Span {
+    /// Context tokens read in the first `steps` steps.
+    fn tokens_read(&self, steps: u64) -> f64 {
+        let k = steps as f64;
+        k * self.context_tokens as f64 + f64::from(self.batch) * k * (k + 1.0) / 2.0
+    }
+
+    /// Length of the first `steps` steps, microseconds.
+    fn length_us(&self, steps: u64) -> f64 {
+        steps as f64 * self.base.time_us + self.kv_us_per_token * self.tokens_read(steps)
+    }
+
+    /// End of step `steps`, to whole microseconds.
+    pub fn end_us(&self, steps: u64) -> u64 {
+        self.start.us + round(self.start.rest_us + self.length_us(steps))
+    }
+
+    /// End of the whole span.
+    pub fn end(&self) -> Clock {
+        let length = self.start.rest_us + self.length_us(self.steps);
+        let whole = round(length);
+        Clock {
+            us: self.start.us + whole,
+            rest_us: (length - whole as f64).clamp(-0.5, 0.5),
+        }
+    }
+
+    /// The step in progress at `now`: the first, counted from 1, whose end is not before `now`.
+    pub fn step_at(&self, now: Time) -> u64 {
+        let elapsed = now.0.saturating_sub(self.start.us) as f64 - self.start.rest_us;
+        let square = self.kv_us_per_token * f64::from(self.batch) / 2.0;
+        let linear = self.base.time_us + self.kv_us_per_token * self.context_tokens as f64 + square;
+        let root = (linear * linear + 4.0 * square * elapsed.max(0.0)).sqrt();
+        let guess = if linear + root > 0.0 {
+            2.0 * elapsed / (linear + root)
+        } else {
+            1.0
+        };
+        let mut step = (guess.max(1.0) as u64).clamp(1, self.steps);
+        while step < self.steps && self.end_us(step) < now.0 {
+            step += 1;
+        }
+        while step > 1 && self.end_us(step - 1) >= now.0 {
+            step -= 1;
+        }
+        step
+    }
+
+    /// Time that the memory bus is busy in the first `steps` steps.
+    pub fn dram_us(&self, steps: u64) -> f64 {
+        steps as f64 * self.base.dram_us + self.kv_peak_us_per_token * self.tokens_read(steps)
+    }
+
+    /// Time that the tensor cores are busy in the first `steps` steps.
+    pub fn tensor_us(&self, steps: u64) -> f64 {
+        steps as f64 * self.base.tensor_us
+    }
+
+    /// Completed steps at `now`, and the share of the one in progress that has passed.
+    pub fn progress(&self, now: Time) -> (u64, f64) {
+        let step = self.step_at(now);
+        let (from, to) = (
+            if step > 1 { self.end_us(step - 1) } else { self.start.us },
+            self.end_us(step),
+        );
+        let passed = now.0.clamp(from, to) - from;
+        let share = if to > from {
+            passed as f64 / (to - from) as f64
+        } else {
+            0.0
+        };
+        (step - 1, share)
+    }
+}
+
+/// To the nearest whole number; negative becomes zero.
+fn round(x: f64) -> u64 {
+    (x + 0.5).floor() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_step_in_progress_is_found_for_every_instant(
+            base in 0.0_f64..50_000.0, slope in 0.0_f64..0.1, batch in 1_u32..500, context in 0_u64..1_000_000,
+            steps in 1_u64..3000, share in 0.0_f64..1.1, rest in -0.5_f64..0.5,
+        ) {
+            let span = Span {
+                start: Clock { us: 1000, rest_us: rest },
+                steps,
+                batch,
+                context_tokens: context,
+                base: StepBase { time_us: base, dram_us: 1.0, tensor_us: 1.0 },
+                kv_us_per_token: slope,
+                kv_peak_us_per_token: slope,
+            };
+            let now = Time(1000 + ((span.end_us(steps) - 1000) as f64 * share) as u64);
+            let step = span.step_at(now);
+            prop_assert!(step == steps || span.end_us(step) >= now.0);
+            prop_assert!(step == 1 || span.end_us(step - 1) < now.0);
+        }
+    }
+}
