@@ -1,0 +1,264 @@
+//! Where a gang could go, and in numbers why it cannot: how many of its pods would have fitted,
+//! what keeps out the next one, and how many GPUs are missing.
+
+use super::allocate::attempt;
+use super::session::Session;
+use super::{Deferred, Why};
+use crate::sim::placement::fit::{Exclusion, NodeCounts};
+use crate::sim::placement::view::{Amounts, GroupView, Text};
+
+/// The topology domains in which an attempt may be placed, in the order they are tried.
+pub struct Domains {
+    /// Domain and how many of the attempt's pods fit into it.
+    pub candidates: Vec<(usize, u32)>,
+    /// The candidates of the outermost level allowed: what bounds a gang that does not fit.
+    pub outermost: Vec<(usize, u32)>,
+    /// Topology score of each node position; empty without a preferred level.
+    pub ranks: Vec<u8>,
+    /// Pods of the attempt.
+    pub need: u32,
+}
+
+impl Domains {
+    /// `Err`: the level that the settings do not know, or that no node has.
+    pub fn of(session: &Session, job: usize, group: &GroupView) -> Result<Domains, Text> {
+        let constraint = &group.topology;
+        let named = constraint.required.as_ref().or(constraint.preferred.as_ref());
+        let Some((tree, named)) = session.tree.as_ref().zip(named) else {
+            return Err(Text::from(""));
+        };
+        let depth = |level: &Option<Text>| match level {
+            None => Ok(None),
+            Some(key) => tree.depth_of(key).map(Some).ok_or_else(|| key.clone()),
+        };
+        let (required, preferred) = (depth(&constraint.required)?, depth(&constraint.preferred)?);
+        if tree.nodes(0).is_empty() {
+            return Err(named.clone());
+        }
+        let outer = required.unwrap_or(0);
+        // A preferred level outside the required one adds nothing.
+        let inner = preferred.unwrap_or(outer).max(outer);
+
+        let (start, count) = attempt(session, job);
+        let tasks = &session.jobs[job].pending[start..start + count];
+        let wanted = tasks.iter().fold(Amounts::ZERO, |sum, t| {
+            sum.plus(group.tasks[*t as usize].request)
+        });
+        let ordered = tree.order(wanted, &session.left);
+        let ranks = preferred.map_or_else(Vec::new, |depth| ordered.ranks(tree, depth, session.nodes.len()));
+
+        let pins = if required.is_some() {
+            session.jobs[job].active_on.as_slice()
+        } else {
+            &[]
+        };
+        // Running pods of the job pin the required domain, and with it every domain inside.
+        let pinned = ordered.at(outer).iter().filter(|d| {
+            let nodes = tree.nodes(**d);
+            pins.is_empty() || pins.iter().any(|p| nodes.binary_search(p).is_ok())
+        });
+        let mut inside = vec![false; session.nodes.len()];
+        for domain in pinned {
+            for n in tree.nodes(*domain) {
+                inside[*n as usize] = true;
+            }
+        }
+        let mut candidates = Vec::new();
+        let mut outermost = Vec::new();
+        for depth in (outer..=inner).rev() {
+            let domains = ordered.at(depth).iter().filter(|d| {
+                let first = tree.nodes(**d).first();
+                first.is_some_and(|n| inside[*n as usize])
+            });
+            outermost = domains
+                .map(|d| (*d, Greedy::new(session, job).fit(tree.nodes(*d).iter().copied())))
+                .collect();
+            candidates.extend_from_slice(&outermost);
+        }
+        Ok(Domains {
+            candidates,
+            outermost,
+            ranks,
+            need: count as u32,
+        })
+    }
+}
+
+/// The attempt's pods, placed as far as they go and without regard to order or preference.
+struct Greedy<'s, 'a> {
+    session: &'s Session<'a>,
+    /// Runs of equal pods: request, class, how many have no place yet.
+    runs: Vec<(Amounts, usize, u32)>,
+    fit: u32,
+}
+
+impl<'s, 'a> Greedy<'s, 'a> {
+    fn new(session: &'s Session<'a>, job: usize) -> Self {
+        let (start, count) = attempt(session, job);
+        let j = &session.jobs[job];
+        let group = &session.view.groups[j.group];
+        let mut runs: Vec<(Amounts, usize, u32)> = Vec::new();
+        for i in start..start + count {
+            let request = group.tasks[j.pending[i] as usize].request;
+            match runs.last_mut() {
+                Some((r, class, n)) if *r == request && *class == j.classes[i] => *n += 1,
+                _ => runs.push((request, j.classes[i], 1)),
+            }
+        }
+        Greedy { session, runs, fit: 0 }
+    }
+
+    fn fit(mut self, nodes: impl Iterator<Item = u32>) -> u32 {
+        for node in nodes {
+            let mut left = self.session.left[node as usize];
+            self.fill_node(node, &mut left);
+        }
+        self.fit
+    }
+
+    /// Puts as many pods on the node as it takes.
+    fn fill_node(&mut self, node: u32, left: &mut Amounts) {
+        for (request, class, waiting) in &mut self.runs {
+            if *waiting == 0 || self.session.matcher.class(*class).out[node as usize].is_some() {
+                continue;
+            }
+            let n = request.times_in(*left, *waiting);
+            *waiting -= n;
+            self.fit += n;
+            *left = Amounts {
+                gpus: left.gpus - n * request.gpus,
+                cpu_m: left.cpu_m - n * request.cpu_m,
+                mem_mib: left.mem_mib - n * request.mem_mib,
+            };
+        }
+    }
+}
+
+/// A report without numbers about nodes.
+pub fn without_fit(session: &Session, job: usize, why: Why) -> Deferred {
+    let group = &session.view.groups[session.jobs[job].group];
+    Deferred {
+        group: group.id,
+        fit: 0,
+        need: attempt(session, job).1 as u32,
+        why,
+        counts: NodeCounts::default(),
+        gpus_missing: 0,
+        extra: session.jobs[job].is_extra(group.min_member),
+    }
+}
+
+/// Why the attempt that was just rolled back found no place.
+pub fn explain(session: &Session, job: usize) -> Deferred {
+    let group = &session.view.groups[session.jobs[job].group];
+    let everywhere: Vec<u32> = (0..session.nodes.len() as u32).collect();
+    let need = attempt(session, job).1 as u32;
+    if let (Some(level), Some(tree)) = (&group.topology.required, &session.tree)
+        && let Ok(domains) = Domains::of(session, job, group)
+        && let Some((best, _)) = domains.outermost.iter().rev().max_by_key(|(_, fit)| *fit)
+    {
+        let mut report = explain_in(session, job, tree.nodes(*best));
+        let fits_elsewhere = Greedy::new(session, job).fit(everywhere.iter().copied()) >= need;
+        if fits_elsewhere {
+            report.why = Why::Topology {
+                level: level.clone(),
+                best_domain_free_gpus: most_free_gpus(session, job, &domains.outermost),
+            };
+        }
+        return report;
+    }
+    explain_in(session, job, &everywhere)
+}
+
+/// The largest number of free GPUs that the first pod may use in one of the domains.
+fn most_free_gpus(session: &Session, job: usize, domains: &[(usize, u32)]) -> u32 {
+    let (Some(tree), Some(class)) = (&session.tree, session.jobs[job].classes.get(attempt(session, job).0)) else {
+        return 0;
+    };
+    let out = &session.matcher.class(*class).out;
+    let free = |domain: usize| {
+        let nodes = tree.nodes(domain).iter().map(|n| *n as usize);
+        nodes.filter(|n| out[*n].is_none()).map(|n| session.left[n].gpus).sum()
+    };
+    domains.iter().map(|(d, _)| free(*d)).max().unwrap_or(0)
+}
+
+/// The report over the given nodes.
+fn explain_in(session: &Session, job: usize, nodes: &[u32]) -> Deferred {
+    let mut greedy = Greedy::new(session, job);
+    let mut left: Vec<Amounts> = nodes.iter().map(|n| session.left[*n as usize]).collect();
+    for (i, node) in nodes.iter().enumerate() {
+        greedy.fill_node(*node, &mut left[i]);
+    }
+    // The pod that is reported on: the first without a place. If all had one, placing one after
+    // the other was what failed: report on the first.
+    let run = greedy.runs.iter().find(|r| r.2 > 0).or(greedy.runs.first()).copied();
+    let mut report = without_fit(session, job, Why::NoFreeGpu);
+    report.fit = greedy.fit;
+    let Some((request, class, unplaced)) = run else { return report };
+    let out = &session.matcher.class(class).out;
+    let mut shortages = Vec::new();
+    for (i, n) in nodes.iter().enumerate() {
+        let (node, n) = (session.nodes[*n as usize], *n as usize);
+        report.counts.count(node, out[n], left[i], request);
+        let could = out[n].is_none() && node.gpu_ready && node.allocatable.gpus >= request.gpus;
+        if could && request.gpus > left[i].gpus {
+            shortages.push(request.gpus - left[i].gpus);
+        }
+    }
+    report.why = reason(session, nodes, out, request, report.fit + unplaced, report.counts);
+    if !matches!(report.why, Why::Cpu | Why::Memory) {
+        shortages.sort_unstable();
+        let here: u32 = shortages.iter().take(unplaced as usize).sum();
+        let beyond = unplaced.saturating_sub(shortages.len() as u32);
+        report.gpus_missing = here + beyond * request.gpus;
+        for (request, _, waiting) in greedy.runs.iter().filter(|r| r.2 > 0).skip(1) {
+            report.gpus_missing += request.gpus * waiting;
+        }
+    }
+    report
+}
+
+/// The layer to blame: would it have fitted with that obstacle away?
+fn reason(
+    session: &Session,
+    nodes: &[u32],
+    out: &[Option<Exclusion>],
+    request: Amounts,
+    need: u32,
+    counts: NodeCounts,
+) -> Why {
+    let usable = || nodes.iter().map(|n| *n as usize).filter(|n| out[*n].is_none());
+    if usable().next().is_none() && !nodes.is_empty() {
+        return match () {
+            () if counts.selector > 0 => Why::Selector,
+            () if counts.taint > 0 => Why::Taint,
+            () => Why::Cordoned,
+        };
+    }
+    let fit = |request: Amounts, with_plugins: bool| -> u32 {
+        let room = |n: usize| {
+            let mut left = session.left[n];
+            if with_plugins && !session.nodes[n].gpu_ready {
+                left.gpus = session.nodes[n].allocatable.gpus;
+            }
+            left
+        };
+        usable().map(|n| request.times_in(room(n), need)).fold(0, u32::saturating_add)
+    };
+    let gpus = Amounts::of_gpus(request.gpus);
+    let gpus_and_cpu = Amounts {
+        cpu_m: request.cpu_m,
+        ..gpus
+    };
+    if fit(gpus, false) >= need {
+        if fit(gpus_and_cpu, false) < need {
+            return Why::Cpu;
+        }
+        return Why::Memory;
+    }
+    if fit(gpus, true) >= need {
+        return Why::DevicePlugin;
+    }
+    Why::NoFreeGpu
+}
