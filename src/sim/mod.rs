@@ -15,3 +15,4 @@ pub mod replicas;
 pub mod rng;
 pub mod time;
 pub mod traffic;
+pub mod units;
