@@ -85,12 +85,9 @@ impl Node {
     pub fn gpus_free(&self) -> u32 {
         if self.stage == NodeStage::Ready { self.gpus.iter().filter(|g| g.pod.is_none()).count() as u32 } else { 0 }
     }
-    /// Allocatable CPU and memory; where no provider states them, nine tenths of the machine.
+    /// Allocatable CPU and memory.
     pub fn allocatable(&self) -> (u32, u32) {
-        match self.instance.allocatable {
-            Some(a) => (a.cpu_m, a.mem_mib),
-            None => (self.instance.vcpu * 900, self.instance.memory_gib * 1024 / 10 * 9),
-        }
+        allocatable(self.instance)
     }
     /// An HGX board is an NVLink domain of its own; trays and PCIe nodes are not.
     pub fn own_nvlink_domain(&self) -> bool {
@@ -109,4 +106,12 @@ impl Node {
 /// Whether machines of this type share an NVLink domain.
 pub fn is_tray(instance: &Instance) -> bool {
     instance.nvlink_domain_gpus > instance.gpu_count
+}
+
+/// Milli-cores and MiB that pods can have; where no provider states them, nine tenths of the machine.
+pub fn allocatable(instance: &Instance) -> (u32, u32) {
+    match instance.allocatable {
+        Some(a) => (a.cpu_m, a.mem_mib),
+        None => (instance.vcpu * 900, instance.memory_gib * 1024 / 10 * 9),
+    }
 }

@@ -121,6 +121,21 @@ pub struct ColdStart {
     pub node_bytes_per_s: f64,
 }
 
+/// Time to have an image on a node: pull and unpack, or a look at the disk.
+pub fn image_time(image: &Image, node_bytes_per_s: f64) -> Span {
+    let (pull_s, unpack_s) = image_s(image, node_bytes_per_s);
+    Span::from_secs_f64(pull_s + unpack_s)
+}
+
+fn image_s(image: &Image, node_bytes_per_s: f64) -> (f64, f64) {
+    if image.cached {
+        return (CACHED_IMAGE_S, 0.0);
+    }
+    let rate = image.registry_bytes_per_s.min(node_bytes_per_s);
+    let unpack_s = image.unpacked_bytes as f64 / UNPACK_BYTES_PER_S;
+    (weights_read_s(image.compressed_bytes as f64, rate), unpack_s)
+}
+
 /// torch.compile: fits over models of 24 to 80 layers.
 pub fn torch_compile_s(layers: u32, cached: bool) -> f64 {
     let layers = f64::from(layers);
@@ -143,13 +158,7 @@ pub fn weights_read_s(bytes: f64, bytes_per_s: f64) -> f64 {
 /// The stages in order. A stage that takes no time is listed with zero.
 pub fn stages(start: &ColdStart) -> Vec<(Stage, Span)> {
     let (spec, image) = (&start.spec, &start.image);
-    let (pull_s, unpack_s) = if image.cached {
-        (CACHED_IMAGE_S, 0.0)
-    } else {
-        let rate = image.registry_bytes_per_s.min(start.node_bytes_per_s);
-        let unpack_s = image.unpacked_bytes as f64 / UNPACK_BYTES_PER_S;
-        (weights_read_s(image.compressed_bytes as f64, rate), unpack_s)
-    };
+    let (pull_s, unpack_s) = image_s(image, start.node_bytes_per_s);
     let bytes = spec.model.weight_bytes(spec.weight_dtype) as f64;
     let mut rate = start.weights.bytes_per_s();
     if start.weights.is_remote() {

@@ -4,8 +4,8 @@ use super::World;
 use super::requests::{Outcome, Request};
 use crate::sim::cluster::PodPhase;
 use crate::sim::decision::{Tone, Verdict, Who};
-use crate::sim::engine::ideal::IdealCost;
 use crate::sim::engine::{EngineEvent, EngineSettings, EngineSpec, Fabric, Replica, StepCost, cold_start, memory};
+use crate::sim::engine::collectives::AllReduceCost;
 use crate::sim::engine::cold_start::{ColdStart, Image, Stage, WeightSource};
 use crate::sim::catalog::Instance;
 use crate::sim::event::Event;
@@ -23,6 +23,8 @@ use std::collections::VecDeque;
 pub(super) const FRONT_END: Span = Span::from_millis(15);
 /// Answer to the long prompt of a spike.
 const LONG_ANSWER_TOKENS: u32 = 500;
+/// Batch at which the map states what a bridge over the fabric costs a decode step.
+const NOTED_BATCH: u32 = 8;
 
 /// A service at run time.
 #[derive(Debug, Clone, Serialize)]
@@ -353,7 +355,7 @@ impl World {
         if nodes.len() <= 1 {
             return Fabric::Pcie;
         }
-        let nic = nodes.iter().map(|n| self.node(*n).gpu.internode_gb_s_per_gpu).fold(f64::INFINITY, f64::min);
+        let nic = nodes.iter().map(|n| self.node(*n).gpu.internode_gb_s).fold(f64::INFINITY, f64::min);
         Fabric::AcrossNodes { nic_gb_s: nic }
     }
 
@@ -403,9 +405,8 @@ impl World {
         let Some((spec, settings)) = self.engine_spec(group) else { return };
         match memory::start(&spec, &settings) {
             Ok(limits) => {
-                let cost = StepCost::new(&spec);
-                let g = self.group_mut(group);
-                g.engine = Some(Box::new(Replica::new(cost, limits)));
+                let Ok(cost) = StepCost::new(&spec, limits.max_num_seqs) else { return };
+                self.group_mut(group).engine = Some(Box::new(Replica::new(cost, limits)));
                 self.enter_stage(group, GroupStage::Serving, None);
                 self.note_domains(group, &spec);
                 let g = self.group(group);
@@ -427,7 +428,10 @@ impl World {
     /// Whether tensor parallelism leaves the NVLink domain, and what that costs a decode step.
     pub(super) fn note_domains(&mut self, group: GroupId, spec: &EngineSpec) {
         let crosses = spec.tp > 1 && matches!(spec.tp_fabric, Fabric::AcrossNodes { .. });
-        let step = crosses.then(|| Span::from_secs_f64(StepCost::new(spec).all_reduce_us(8) / 1e6));
+        let bytes = f64::from(NOTED_BATCH * spec.model.hidden * 2);
+        let one_us = AllReduceCost::new(spec.gpu, spec.tp, spec.tp_fabric).us(bytes);
+        // Two per layer: after attention and after the feed-forward part.
+        let step = crosses.then(|| Span::from_secs_f64(2.0 * f64::from(spec.model.layers) * one_us / 1e6));
         let g = self.group_mut(group);
         g.crosses_domains = crosses;
         g.all_reduce_step = step;
@@ -454,13 +458,6 @@ impl World {
         let groups = self.service(service).groups.iter().map(|g| self.group(*g));
         let ready = groups.clone().filter(|g| g.routable()).count() as u32;
         (ready, groups.filter(|g| g.alive()).count() as u32)
-    }
-
-    /// Ideal cost table of each service, on the first GPU its selector allows.
-    pub(super) fn ideal_costs(&self) -> Vec<Option<IdealCost>> {
-        let setup = &self.setup;
-        let services = setup.services.iter();
-        services.map(|s| super::metering::ideal_cost(s)).collect()
     }
 
     /// Pods of a service that are bound and whose engine is up, for exporters.

@@ -82,3 +82,10 @@ impl World {
         log.next_id - 1
     }
 }
+
+impl DecisionLog {
+    /// Forgets what building the world logged.
+    pub fn clear(&mut self) {
+        *self = DecisionLog::default();
+    }
+}

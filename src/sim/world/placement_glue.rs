@@ -102,7 +102,8 @@ impl World {
         for group in std::mem::take(&mut bound) {
             self.log_pods_bound(group);
         }
-        self.placement.kube.forget_except(|pod| self.pods[pod.index()].phase == PodPhase::Pending);
+        let pods = &self.pods;
+        self.placement.kube.keep(|pod| pods.get(pod.index()).is_some_and(|p| p.phase == PodPhase::Pending));
         if let Some(at) = self.placement.kube.next_wakeup(self.now)
             && self.placement.kube_due.is_none_or(|t| t > at)
         {

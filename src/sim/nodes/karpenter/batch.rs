@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 /// An open or empty batch. Feed it every trigger of a provisionable pod (they are repeated about
 /// every 10 s while the pod waits) and run a pass at [`BatchWindow::closes_at`].
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, serde::Serialize)]
 pub struct BatchWindow {
     /// Time of the first trigger and of the last one by a new pod.
     open: Option<(Time, Time)>,

@@ -72,7 +72,7 @@ pub enum Placement {
 }
 
 /// What KAI remembers between cycles.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct KaiMemory {
     /// Since when a gang has been below its minimum.
     pub stale_since: BTreeMap<GroupId, Time>,

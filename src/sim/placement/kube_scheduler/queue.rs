@@ -23,7 +23,7 @@ pub fn backoff(base: Span, max: Span, attempts: u32) -> Span {
 }
 
 /// A pod that failed at least once.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Waiting {
     /// Failed attempts so far.
     pub attempts: u32,
@@ -38,7 +38,7 @@ pub struct Waiting {
 }
 
 /// What the scheduler remembers between cycles.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct KubeMemory {
     pub waiting: BTreeMap<PodId, Waiting>,
     /// When the unschedulable pool was last flushed.
@@ -74,6 +74,11 @@ impl KubeMemory {
         for waiting in self.waiting.values_mut() {
             waiting.parked = false;
         }
+    }
+
+    /// Forgets pods that wait no longer (deleted, or bound by another).
+    pub fn keep(&mut self, waits: impl Fn(PodId) -> bool) {
+        self.waiting.retain(|pod, _| waits(*pod));
     }
 
     /// The periodic flush: pods parked for more than [`PARKED_MAX`] return.
