@@ -8,6 +8,9 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+#[path = "areas/karpenter.rs"]
+mod karpenter_area;
+
 /// What became of one case.
 pub enum Outcome {
     Pass,
@@ -114,7 +117,7 @@ fn kueue() {
 
 #[test]
 fn karpenter() {
-    not_built("karpenter");
+    run("karpenter", karpenter_area::check);
 }
 
 #[test]
