@@ -10,6 +10,8 @@ use std::path::PathBuf;
 
 #[path = "areas/hpa.rs"]
 mod hpa_area;
+#[path = "areas/karpenter.rs"]
+mod karpenter_area;
 
 /// What became of one case.
 pub enum Outcome {
@@ -117,7 +119,7 @@ fn kueue() {
 
 #[test]
 fn karpenter() {
-    not_built("karpenter");
+    run("karpenter", karpenter_area::check);
 }
 
 #[test]

@@ -192,7 +192,10 @@ mod tests {
     fn no_driver_stage_when_the_image_has_it() {
         let times = stage_times(8, DriverMode::InImage, [0.5; DRAWS]);
         assert_eq!(times[3], (Stage::Driver, Span::ZERO));
-        assert_eq!(times[4].1 + times[5].1, Span::from_secs_f64(gpu_chain(DriverMode::InImage).quantile(0.5)));
+        assert_eq!(
+            times[4].1 + times[5].1,
+            Span::from_secs_f64(gpu_chain(DriverMode::InImage).quantile(0.5))
+        );
     }
 
     proptest! {

@@ -14,6 +14,7 @@ pub mod budgets;
 mod candidates;
 mod consolidation;
 mod cron;
+pub mod decision;
 pub mod disruption;
 pub mod lifecycle;
 pub mod plan;
@@ -28,7 +29,8 @@ pub mod types;
 mod karpenter_test;
 
 pub use batch::BatchWindow;
-pub use disruption::{Command, Decision, DisruptionMemory, disrupt, validate};
+pub use decision::{Command, Decision, Destination, Invalid, Kept, KeptReason, Landing, Method};
+pub use disruption::{DisruptionMemory, disrupt, validate};
 pub use plan::{Launch, NewNode, ProvisionPlan, Refusal, Unschedulable};
 pub use pool::{Budget, Policy, Pool, Reason};
 pub use provision::{IceMemory, provision};

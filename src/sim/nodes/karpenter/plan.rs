@@ -139,13 +139,7 @@ pub(super) fn new_node(
         .filter(|(key, _)| key.as_str() != CAPACITY_TYPE && !kind.labels.contains_key(*key))
         .filter_map(|(key, r)| r.listed().and_then(|v| v.first()).map(|v| (key.clone(), v.clone())))
         .collect();
-    let mut labels = node_labels(
-        kind,
-        view.pools.get(pool),
-        &launch.zone,
-        launch.capacity_type,
-        &own,
-    );
+    let mut labels = node_labels(kind, view.pools.get(pool), &launch.zone, launch.capacity_type, &own);
     for (key, value) in [
         (super::types::ZONE, launch.zone.as_str()),
         (super::types::INSTANCE_TYPE, kind.name.as_str()),

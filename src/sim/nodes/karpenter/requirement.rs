@@ -249,7 +249,11 @@ impl Requirements {
     /// The first key on which the two exclude each other. Keys that only one side has do not.
     pub fn conflict<'a>(&self, other: &'a Requirements) -> Option<&'a str> {
         let clash = |key: &String, theirs: &Requirement| self.0.get(key).is_some_and(|ours| !ours.meets(theirs));
-        other.0.iter().find(|(key, theirs)| clash(key, theirs)).map(|(key, _)| key.as_str())
+        other
+            .0
+            .iter()
+            .find(|(key, theirs)| clash(key, theirs))
+            .map(|(key, _)| key.as_str())
     }
 
     /// Why something with the requirements `incoming` (a pod) cannot go where `self` holds: the

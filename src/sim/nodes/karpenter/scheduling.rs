@@ -92,7 +92,9 @@ impl<'a> Catalogue<'a> {
         let (pool, requirements) = (&self.view.pools[pool], &self.pool_requirements[pool]);
         let runs = |daemon: &PodView, wants: &Requirements| {
             untolerated(&pool.taints, &daemon.tolerations, true).is_none()
-                && requirements.refuses(wants, |key| self.well_known.contains(key)).is_none()
+                && requirements
+                    .refuses(wants, |key| self.well_known.contains(key))
+                    .is_none()
                 && self.type_requirements[kind].conflict(wants).is_none()
         };
         self.view
@@ -188,7 +190,9 @@ pub(super) fn expected_allocatable(view: &View, node: &NodeView) -> Resources {
 }
 
 fn shares_host(present: &BTreeSet<&str>, pod: &PodView) -> bool {
-    pod.anti_affinity_host.as_deref().is_some_and(|group| present.contains(group))
+    pod.anti_affinity_host
+        .as_deref()
+        .is_some_and(|group| present.contains(group))
 }
 
 /// A new node that is still a set of instance types.
@@ -219,7 +223,11 @@ impl Remaining {
             ("nodes", limits.nodes),
         ];
         let mut left: BTreeMap<String, i64> = limits.extra.clone();
-        left.extend(named.into_iter().filter_map(|(name, limit)| Some((name.to_owned(), limit?))));
+        left.extend(
+            named
+                .into_iter()
+                .filter_map(|(name, limit)| Some((name.to_owned(), limit?))),
+        );
         let mut remaining = Remaining(left);
         for node in &view.nodes {
             if node.pool == Some(pool) && !node.deleting && !without.contains(&node.id) {
@@ -280,7 +288,12 @@ impl<'a, 'c> Pass<'a, 'c> {
             .types
             .iter()
             .enumerate()
-            .flat_map(|(t, kind)| kind.offerings.iter().enumerate().map(move |(o, offering)| ((t, o), offering)))
+            .flat_map(|(t, kind)| {
+                kind.offerings
+                    .iter()
+                    .enumerate()
+                    .map(move |(o, offering)| ((t, o), offering))
+            })
             .filter(|(_, o)| o.capacity_type == CapacityType::Reserved && o.can_launch())
             .map(|(key, o)| (key, o.reservation_left.unwrap_or(u32::MAX)))
             .collect();
@@ -364,7 +377,11 @@ impl<'a, 'c> Pass<'a, 'c> {
     fn add(&mut self, job: &Job<'a>, relaxed: bool) -> Result<Option<NodeId>, Vec<(usize, Refusal)>> {
         let demand = job.pod.demand();
         let wants = job.pod.node_requirements();
-        if let Some(spot) = self.existing.iter_mut().find(|e| e.takes(job, &demand, &wants, relaxed)) {
+        if let Some(spot) = self
+            .existing
+            .iter_mut()
+            .find(|e| e.takes(job, &demand, &wants, relaxed))
+        {
             spot.free = spot.free.minus(&demand);
             spot.anti_affinity.extend(job.pod.anti_affinity_host.as_deref());
             return Ok(Some(spot.node.id));
@@ -433,7 +450,9 @@ impl<'a, 'c> Pass<'a, 'c> {
                 }
                 Err(why) => {
                     // If the dropped types would have done, the limit is the reason.
-                    let blamed = if limited && matches!(why, Refusal::NoSuchType | Refusal::TypeTooSmall | Refusal::NoOffering) {
+                    let blamed = if limited
+                        && matches!(why, Refusal::NoSuchType | Refusal::TypeTooSmall | Refusal::NoOffering)
+                    {
                         fresh.types = (0..self.catalogue.view.types.len()).collect();
                         match self.narrow(&fresh, job.pod, demand, wants, relaxed) {
                             Ok(_) => Refusal::Limit,
@@ -466,7 +485,10 @@ impl<'a, 'c> Pass<'a, 'c> {
         if let Some(taint) = untolerated(&pool.taints, &pod.tolerations, relaxed) {
             return Err(Refusal::Taint { key: taint.key.clone() });
         }
-        if let Some(key) = open.requirements.refuses(wants, |key| catalogue.well_known.contains(key)) {
+        if let Some(key) = open
+            .requirements
+            .refuses(wants, |key| catalogue.well_known.contains(key))
+        {
             return Err(Refusal::Requirement { key: key.to_owned() });
         }
         let mut requirements = open.requirements.clone();
@@ -488,7 +510,11 @@ impl<'a, 'c> Pass<'a, 'c> {
             }
             any_fits = true;
             let kind = &catalogue.view.types[index];
-            if kind.offerings.iter().any(|o| o.can_launch() && o.matches(&requirements)) {
+            if kind
+                .offerings
+                .iter()
+                .any(|o| o.can_launch() && o.matches(&requirements))
+            {
                 types.push(index);
             }
         }
@@ -521,7 +547,10 @@ impl<'a, 'c> Pass<'a, 'c> {
         let own = &self.catalogue.type_requirements[index];
         let mut without = requirements.clone();
         without.set(ZONE, own.get(ZONE).cloned().unwrap_or_else(Requirement::exists));
-        without.set(CAPACITY_TYPE, own.get(CAPACITY_TYPE).cloned().unwrap_or_else(Requirement::exists));
+        without.set(
+            CAPACITY_TYPE,
+            own.get(CAPACITY_TYPE).cloned().unwrap_or_else(Requirement::exists),
+        );
         own.conflict(&without).is_none()
     }
 

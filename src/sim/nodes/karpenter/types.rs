@@ -87,7 +87,10 @@ impl Resources {
         if free.amounts().iter().chain(free.extra.values()).any(|have| *have < 0) {
             return false;
         }
-        self.amounts().iter().zip(free.amounts()).all(|(want, have)| *want <= have)
+        self.amounts()
+            .iter()
+            .zip(free.amounts())
+            .all(|(want, have)| *want <= have)
             && self
                 .extra
                 .iter()
