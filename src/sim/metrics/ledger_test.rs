@@ -20,8 +20,8 @@ fn time_and_money_by_state_are_exact() {
     ledger.switch(at(900), NODE, 3, GpuState::ServingBusy).unwrap();
     let totals = ledger.totals(at(3600));
     assert_eq!(totals.time(GpuState::Booting).gpu_us(), 8 * 600_000_000);
-    assert_eq!(totals.time(GpuState::ServingBusy).gpu_us(), 2700_000_000);
-    assert_eq!(totals.time_sum().gpu_us(), 8 * 3600_000_000);
+    assert_eq!(totals.time(GpuState::ServingBusy).gpu_us(), 2_700_000_000);
+    assert_eq!(totals.time_sum().gpu_us(), 8 * 3_600_000_000);
     assert_eq!(
         totals.cost(GpuState::ServingBusy).microusd(),
         Microusd(98_320_000 / 8 * 3 / 4)

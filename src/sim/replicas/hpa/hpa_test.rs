@@ -215,6 +215,33 @@ fn bad_targets_and_readings_are_errors_not_panics() {
 }
 
 #[test]
+fn samples_of_unlisted_pods_stay_in_a_plain_average_and_leave_a_utilization() {
+    let average = |spec: MetricSpec| {
+        let mut view = running(&[600, 600]);
+        view.readings = vec![Reading::Pods(vec![sample(0, 600), sample(1, 600), sample(77, 0)])];
+        let (decision, _) = decide(&view, &settings(1, 9, spec), HpaMemory::default(), Time::from_secs(15));
+        decision.metrics[0].outcome.as_ref().map(|p| p.read).unwrap()
+    };
+    let plain = Read::Average {
+        average_milli: 400,
+        sum_milli: 1200,
+        samples: 3,
+        unknown_samples: 1,
+    };
+    assert_eq!(average(gpu_average(1)), plain);
+    let utilization = MetricSpec {
+        source: MetricSource::Resource {
+            resource: Resource::Memory,
+        },
+        target: MetricTarget::Utilization { percent: 60 },
+    };
+    let Read::Utilization { percent, samples, .. } = average(utilization) else {
+        panic!("a utilization is read as one")
+    };
+    assert_eq!((percent, samples), (60, 2));
+}
+
+#[test]
 fn percent_policy_of_ten_steps_eighty_down_as_documented() {
     let rules = ScalingRules {
         stabilization_window_s: Some(0),
