@@ -3,9 +3,8 @@
 use super::explain;
 use super::queues::{Sums, add, sums};
 use super::session::Session;
-use super::{Deferred, KaiDecision, Placed, Placement, QueueLimit, Why};
+use super::{KaiDecision, Placed, Placement, Why};
 use crate::sim::id::GroupId;
-use crate::sim::placement::fit::NodeCounts;
 use crate::sim::placement::view::{Amounts, GroupView, Text};
 use crate::sim::time::Time;
 use std::cmp::Reverse;
@@ -27,7 +26,7 @@ pub fn allocate(session: &mut Session, decisions: &mut Vec<KaiDecision>) {
     let mut order = JobOrder::new(session);
     for job in 0..session.jobs.len() {
         match not_ready(session, job) {
-            Some(why) => decisions.push(defer(session, job, 0, why)),
+            Some(why) => decisions.push(without_fit(session, job, why)),
             None => order.push(session, job),
         }
     }
@@ -58,24 +57,17 @@ fn not_ready(session: &Session, job: usize) -> Option<Why> {
     })
 }
 
-fn defer(session: &Session, job: usize, fit: u32, why: Why) -> KaiDecision {
-    let job = &session.jobs[job];
-    let group = &session.view.groups[job.group];
-    KaiDecision::GangDeferred(Deferred {
-        group: group.id,
-        fit,
-        need: job.next_count(group.min_member) as u32,
-        why,
-        counts: NodeCounts::default(),
-        gpus_missing: 0,
-        extra: job.is_extra(group.min_member),
-    })
+/// A deferral for a reason that is not about nodes.
+fn without_fit(session: &Session, job: usize, why: Why) -> KaiDecision {
+    KaiDecision::GangDeferred(explain::without_fit(session, job, why))
 }
 
 /// One attempt: the missing part of the minimum together, or one pod above it.
 fn try_job(session: &mut Session, job: usize, decisions: &mut Vec<KaiDecision>) -> bool {
     let group = &session.view.groups[session.jobs[job].group];
-    let Some(queue) = session.jobs[job].queue else { return false };
+    let Some(queue) = session.jobs[job].queue else {
+        return false;
+    };
     let request = session.jobs[job].next_request;
     if let Err(limit) = session.queues.check(queue, request, group.preemptible) {
         let why = if limit.is_limit {
@@ -83,7 +75,7 @@ fn try_job(session: &mut Session, job: usize, decisions: &mut Vec<KaiDecision>) 
         } else {
             Why::NonPreemptibleOverQuota(limit)
         };
-        decisions.push(defer(session, job, 0, why));
+        decisions.push(without_fit(session, job, why));
         return false;
     }
     match place(session, job, group) {
@@ -93,13 +85,10 @@ fn try_job(session: &mut Session, job: usize, decisions: &mut Vec<KaiDecision>) 
             true
         }
         Err(unknown_level) => {
-            decisions.push(KaiDecision::GangDeferred(match unknown_level {
-                Some(level) => {
-                    let why = Why::UnknownTopology { level };
-                    explain::without_fit(session, job, why)
-                }
-                None => explain::explain(session, job),
-            }));
+            decisions.push(match unknown_level {
+                Some(level) => without_fit(session, job, Why::UnknownTopology { level }),
+                None => KaiDecision::GangDeferred(explain::explain(session, job)),
+            });
             false
         }
     }
@@ -108,10 +97,13 @@ fn try_job(session: &mut Session, job: usize, decisions: &mut Vec<KaiDecision>) 
 /// Places the attempt in the first domain that takes it. `Err(Some(level))`: no such level.
 fn place(session: &mut Session, job: usize, group: &GroupView) -> Result<Vec<Step>, Option<Text>> {
     if group.topology.is_none() {
+        if explain::cannot_fit(session, job) {
+            return Err(None);
+        }
         return fill(session, job, None, &[]).ok_or(None);
     }
     let domains = explain::Domains::of(session, job, group).map_err(Some)?;
-    for (domain, _) in domains.candidates.iter().filter(|(_, fit)| *fit >= domains.need) {
+    for (domain, _) in domains.candidates.iter().filter(|d| domains.may_fit(d.1)) {
         if let Some(steps) = fill(session, job, Some(*domain), &domains.ranks) {
             return Ok(steps);
         }

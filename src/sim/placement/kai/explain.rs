@@ -16,10 +16,17 @@ pub struct Domains {
     /// Topology score of each node position; empty without a preferred level.
     pub ranks: Vec<u8>,
     /// Pods of the attempt.
-    pub need: u32,
+    need: u32,
+    /// All of one kind, so that counting decides whether they fit.
+    alike: bool,
 }
 
 impl Domains {
+    /// Whether a domain into which `fit` pods go is worth trying.
+    pub fn may_fit(&self, fit: u32) -> bool {
+        fit >= self.need || !self.alike
+    }
+
     /// `Err`: the level that the settings do not know, or that no node has.
     pub fn of(session: &Session, job: usize, group: &GroupView) -> Result<Domains, Text> {
         let constraint = &group.topology;
@@ -41,9 +48,9 @@ impl Domains {
 
         let (start, count) = attempt(session, job);
         let tasks = &session.jobs[job].pending[start..start + count];
-        let wanted = tasks.iter().fold(Amounts::ZERO, |sum, t| {
-            sum.plus(group.tasks[*t as usize].request)
-        });
+        let wanted = tasks
+            .iter()
+            .fold(Amounts::ZERO, |sum, t| sum.plus(group.tasks[*t as usize].request));
         let ordered = tree.order(wanted, &session.left);
         let ranks = preferred.map_or_else(Vec::new, |depth| ordered.ranks(tree, depth, session.nodes.len()));
 
@@ -80,6 +87,7 @@ impl Domains {
             outermost,
             ranks,
             need: count as u32,
+            alike: Greedy::new(session, job).runs.len() == 1,
         })
     }
 }
@@ -134,13 +142,23 @@ impl<'s, 'a> Greedy<'s, 'a> {
     }
 }
 
+/// Whether pods of one kind are more than the whole cluster takes: spares trying them one by one.
+pub fn cannot_fit(session: &Session, job: usize) -> bool {
+    let greedy = Greedy::new(session, job);
+    let (_, need) = attempt(session, job);
+    let [(_, class, _)] = greedy.runs[..] else { return false };
+    let nodes = session.matcher.class(class).nodes.iter().copied();
+    greedy.fit(nodes) < need as u32
+}
+
 /// A report without numbers about nodes.
 pub fn without_fit(session: &Session, job: usize, why: Why) -> Deferred {
     let group = &session.view.groups[session.jobs[job].group];
+    let missing = group.min_member.saturating_sub(session.jobs[job].active);
     Deferred {
         group: group.id,
         fit: 0,
-        need: attempt(session, job).1 as u32,
+        need: missing.max(1),
         why,
         counts: NodeCounts::default(),
         gpus_missing: 0,
@@ -194,8 +212,11 @@ fn explain_in(session: &Session, job: usize, nodes: &[u32]) -> Deferred {
     // the other was what failed: report on the first.
     let run = greedy.runs.iter().find(|r| r.2 > 0).or(greedy.runs.first()).copied();
     let mut report = without_fit(session, job, Why::NoFreeGpu);
-    report.fit = greedy.fit;
-    let Some((request, class, unplaced)) = run else { return report };
+    // Mixed pods may fit by counting and still fail one after the other.
+    report.fit = greedy.fit.min(report.need.saturating_sub(1));
+    let Some((request, class, unplaced)) = run else {
+        return report;
+    };
     let out = &session.matcher.class(class).out;
     let mut shortages = Vec::new();
     for (i, n) in nodes.iter().enumerate() {
@@ -206,7 +227,7 @@ fn explain_in(session: &Session, job: usize, nodes: &[u32]) -> Deferred {
             shortages.push(request.gpus - left[i].gpus);
         }
     }
-    report.why = reason(session, nodes, out, request, report.fit + unplaced, report.counts);
+    report.why = reason(session, nodes, out, request, greedy.fit + unplaced, report.counts);
     if !matches!(report.why, Why::Cpu | Why::Memory) {
         shortages.sort_unstable();
         let here: u32 = shortages.iter().take(unplaced as usize).sum();
@@ -244,7 +265,9 @@ fn reason(
             }
             left
         };
-        usable().map(|n| request.times_in(room(n), need)).fold(0, u32::saturating_add)
+        usable()
+            .map(|n| request.times_in(room(n), need))
+            .fold(0, u32::saturating_add)
     };
     let gpus = Amounts::of_gpus(request.gpus);
     let gpus_and_cpu = Amounts {

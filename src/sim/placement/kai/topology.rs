@@ -130,7 +130,11 @@ fn fill(wanted: Amounts, nodes: &[u32], left: &[Amounts]) -> f64 {
     for (asked, free) in asks.into_iter().zip(room) {
         if asked > 0 {
             // A domain without the resource ranks as overfull.
-            let ratio = if free == 0 { 1000.0 } else { f64::from(asked) / free as f64 };
+            let ratio = if free == 0 {
+                1000.0
+            } else {
+                f64::from(asked) / free as f64
+            };
             most = most.max(ratio);
         }
     }

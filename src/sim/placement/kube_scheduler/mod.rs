@@ -190,9 +190,7 @@ fn waits_for_victims(view: &View, memory: &KubeMemory, group: usize, task: usize
     let node = memory.waiting.get(&pod)?.nominated?;
     let lower = view.groups.iter().filter(|g| g.priority < view.groups[group].priority);
     let mut tasks = lower.flat_map(|g| &g.tasks);
-    tasks
-        .any(|t| t.state == TaskState::Releasing(node))
-        .then_some(node)
+    tasks.any(|t| t.state == TaskState::Releasing(node)).then_some(node)
 }
 
 /// Nodes examined until enough fit: all below 100, then a falling share of at least 100.
@@ -262,7 +260,11 @@ impl<'a> Cycle<'a> {
         let nodes = self.view.nodes.len();
         let wanted = nodes_to_find(nodes);
         let (g, t) = (&self.view.groups[group], &self.view.groups[group].tasks[task]);
-        let start = if nodes == 0 { 0 } else { memory.next_start as usize % nodes };
+        let start = if nodes == 0 {
+            0
+        } else {
+            memory.next_start as usize % nodes
+        };
         let mut feasible = Vec::new();
         let mut examined = 0;
         while examined < nodes && feasible.len() < wanted {

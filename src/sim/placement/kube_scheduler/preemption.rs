@@ -76,12 +76,7 @@ pub(super) fn preempt(cycle: &Cycle, settings: &KubeSettings, group: usize, task
 
 /// The victims on one node: all lower-priority pods, less those that can stay. Pods whose budget
 /// would be violated are spared first, then the most important.
-fn victims_on(
-    cycle: &Cycle,
-    mut pods: Vec<Candidate>,
-    free: Amounts,
-    request: Amounts,
-) -> Option<Vec<Candidate>> {
+fn victims_on(cycle: &Cycle, mut pods: Vec<Candidate>, free: Amounts, request: Amounts) -> Option<Vec<Candidate>> {
     let mut room = pods.iter().fold(free, |sum, p| sum.plus(p.request));
     if !request.fits(room) {
         return None;
@@ -127,7 +122,10 @@ fn pick(found: Vec<(usize, Vec<Candidate>)>) -> Option<(usize, Vec<Candidate>)> 
     found.into_iter().min_by_key(|(_, victims)| {
         let highest = victims.iter().map(|v| v.priority).max().unwrap_or(i32::MIN);
         // Upstream shifts priorities into the positive so that more victims never sum to less.
-        let sum: i64 = victims.iter().map(|v| i64::from(v.priority) + i64::from(i32::MAX) + 1).sum();
+        let sum: i64 = victims
+            .iter()
+            .map(|v| i64::from(v.priority) + i64::from(i32::MAX) + 1)
+            .sum();
         let top = victims.iter().filter(|v| v.priority == highest);
         let earliest = top.map(|v| v.started).min().unwrap_or(Time::ZERO);
         let violations = victims.iter().filter(|v| v.violates).count();
