@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use seven_of_eight::sim::id::{GroupId, NodeId, PodId};
 use seven_of_eight::sim::placement::kube_scheduler::{
-    KubeDecision, KubeMemory, KubeSettings, Resource, Strategy, Usage, backoff, decide, fit_score, schedule_pod,
+    KubeDecision, KubeMemory, KubeSettings, Resource, ScoringStrategy, Usage, backoff, decide, fit_score, schedule_pod,
 };
 use seven_of_eight::sim::placement::view::{
     Amounts, GroupView, Labels, NodeView, PodRules, TaskState, TaskView, Text, TopologyConstraint, View,
@@ -72,8 +72,8 @@ fn resource(name: &str) -> Result<Resource, String> {
 fn score(case: &Value) -> Result<(), String> {
     let case: Score = parse(case)?;
     let strategy = match case.strategy.as_str() {
-        "least" => Strategy::LeastAllocated,
-        "most" => Strategy::MostAllocated,
+        "least" => ScoringStrategy::LeastAllocated,
+        "most" => ScoringStrategy::MostAllocated,
         other => return Err(format!("unknown strategy {other}")),
     };
     let amount = |of: &BTreeMap<String, i64>, name: &str| of.get(name).copied().unwrap_or(0);
@@ -204,7 +204,7 @@ fn cluster(case: &Value) -> Result<(), String> {
     let mut view = view_of(&case)?;
     let settings = KubeSettings {
         strategy: match case.placement.as_str() {
-            "least" => Strategy::LeastAllocated,
+            "least" => ScoringStrategy::LeastAllocated,
             other => return Err(format!("unknown placement {other}")),
         },
         resources: vec![(Resource::Gpu, 1)],

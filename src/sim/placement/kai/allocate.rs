@@ -15,8 +15,9 @@ type JobKey = (Reverse<i32>, u8, Time, GroupId, usize);
 
 /// A pod's place within a statement.
 #[derive(Clone, Copy)]
-struct Step {
-    task: u32,
+pub struct Step {
+    /// Position in the group.
+    pub task: u32,
     node: u32,
     request: Amounts,
     pipelined: bool,
@@ -114,6 +115,24 @@ fn place(session: &mut Session, job: usize, group: &GroupView) -> Result<Vec<Ste
 /// Places the attempt's pods one after the other on their best nodes, all or none. `ranks` is the
 /// topology score by node position, empty without a preferred level.
 fn fill(session: &mut Session, job: usize, domain: Option<usize>, ranks: &[u8]) -> Option<Vec<Step>> {
+    let (_, count) = attempt(session, job);
+    let steps = place_each(session, job, domain, ranks, true);
+    if steps.len() == count {
+        return Some(steps);
+    }
+    roll_back(session, &steps);
+    None
+}
+
+/// Places the attempt's pods one after the other and returns those that found a node;
+/// `until_failure` ends at the first that does not.
+pub fn place_each(
+    session: &mut Session,
+    job: usize,
+    domain: Option<usize>,
+    ranks: &[u8],
+    until_failure: bool,
+) -> Vec<Step> {
     let (start, count) = attempt(session, job);
     let mut steps: Vec<Step> = Vec::with_capacity(count);
     let mut candidates = Candidates::default();
@@ -123,11 +142,13 @@ fn fill(session: &mut Session, job: usize, domain: Option<usize>, ranks: &[u8]) 
         let request = session.view.groups[j.group].tasks[task as usize].request;
         candidates.select(session, class, domain);
         let node = candidates
-            .same_again(session, request, ranks)
+            .same_again(session, request)
             .or_else(|| best_node(session, &candidates.nodes, request, ranks));
         let Some(node) = node else {
-            roll_back(session, &steps);
-            return None;
+            if until_failure {
+                break;
+            }
+            continue;
         };
         let n = node as usize;
         let pipelined = !request.fits(session.idle[n]);
@@ -143,7 +164,7 @@ fn fill(session: &mut Session, job: usize, domain: Option<usize>, ranks: &[u8]) 
             pipelined,
         });
     }
-    Some(steps)
+    steps
 }
 
 /// First position in `pending` and number of pods of the job's next attempt.
@@ -180,7 +201,7 @@ impl Candidates {
 
     /// The node of the previous, equal pod if it still has idle room. Under bin packing it is the
     /// best again: it has become fuller, and no other node has changed.
-    fn same_again(&self, session: &Session, request: Amounts, _ranks: &[u8]) -> Option<u32> {
+    fn same_again(&self, session: &Session, request: Amounts) -> Option<u32> {
         let (node, previous) = self.last?;
         let packs = session.placement(request) == Placement::Binpack;
         let fits = request.fits(session.idle[node as usize]) && request.fits(session.left[node as usize]);
@@ -231,7 +252,8 @@ fn best_node(session: &Session, nodes: &[u32], request: Amounts, ranks: &[u8]) -
     best.map(|(node, _, _)| node)
 }
 
-fn roll_back(session: &mut Session, steps: &[Step]) {
+/// Takes a statement back.
+pub fn roll_back(session: &mut Session, steps: &[Step]) {
     for step in steps {
         let n = step.node as usize;
         session.left[n] = session.left[n].plus(step.request);

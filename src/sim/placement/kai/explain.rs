@@ -1,7 +1,7 @@
 //! Where a gang could go, and in numbers why it cannot: how many of its pods would have fitted,
 //! what keeps out the next one, and how many GPUs are missing.
 
-use super::allocate::attempt;
+use super::allocate::{attempt, place_each, roll_back};
 use super::session::Session;
 use super::{Deferred, Why};
 use crate::sim::placement::fit::{Exclusion, NodeCounts};
@@ -92,11 +92,13 @@ impl Domains {
     }
 }
 
+/// Equal pods in a row: request, match class, how many have no place yet.
+type Run = (Amounts, usize, u32);
+
 /// The attempt's pods, placed as far as they go and without regard to order or preference.
 struct Greedy<'s, 'a> {
     session: &'s Session<'a>,
-    /// Runs of equal pods: request, class, how many have no place yet.
-    runs: Vec<(Amounts, usize, u32)>,
+    runs: Vec<Run>,
     fit: u32,
 }
 
@@ -105,7 +107,7 @@ impl<'s, 'a> Greedy<'s, 'a> {
         let (start, count) = attempt(session, job);
         let j = &session.jobs[job];
         let group = &session.view.groups[j.group];
-        let mut runs: Vec<(Amounts, usize, u32)> = Vec::new();
+        let mut runs: Vec<Run> = Vec::new();
         for i in start..start + count {
             let request = group.tasks[j.pending[i] as usize].request;
             match runs.last_mut() {
@@ -167,17 +169,17 @@ pub fn without_fit(session: &Session, job: usize, why: Why) -> Deferred {
 }
 
 /// Why the attempt that was just rolled back found no place.
-pub fn explain(session: &Session, job: usize) -> Deferred {
+pub fn explain(session: &mut Session, job: usize) -> Deferred {
     let group = &session.view.groups[session.jobs[job].group];
     let everywhere: Vec<u32> = (0..session.nodes.len() as u32).collect();
-    let need = attempt(session, job).1 as u32;
-    if let (Some(level), Some(tree)) = (&group.topology.required, &session.tree)
+    let (_, need) = attempt(session, job);
+    if let Some(level) = &group.topology.required
         && let Ok(domains) = Domains::of(session, job, group)
-        && let Some((best, _)) = domains.outermost.iter().rev().max_by_key(|(_, fit)| *fit)
+        && let Some((best, _)) = domains.outermost.iter().rev().max_by_key(|(_, fit)| *fit).copied()
     {
-        let mut report = explain_in(session, job, tree.nodes(*best));
-        let fits_elsewhere = Greedy::new(session, job).fit(everywhere.iter().copied()) >= need;
-        if fits_elsewhere {
+        let nodes = session.tree.as_ref().map_or(&[][..], |tree| tree.nodes(best)).to_vec();
+        let mut report = explain_in(session, job, Some(best), &domains.ranks, &nodes);
+        if Greedy::new(session, job).fit(everywhere.iter().copied()) >= need as u32 {
             report.why = Why::Topology {
                 level: level.clone(),
                 best_domain_free_gpus: most_free_gpus(session, job, &domains.outermost),
@@ -185,7 +187,7 @@ pub fn explain(session: &Session, job: usize) -> Deferred {
         }
         return report;
     }
-    explain_in(session, job, &everywhere)
+    explain_in(session, job, None, &[], &everywhere)
 }
 
 /// The largest number of free GPUs that the first pod may use in one of the domains.
@@ -201,55 +203,88 @@ fn most_free_gpus(session: &Session, job: usize, domains: &[(usize, u32)]) -> u3
     domains.iter().map(|(d, _)| free(*d)).max().unwrap_or(0)
 }
 
-/// The report over the given nodes.
-fn explain_in(session: &Session, job: usize, nodes: &[u32]) -> Deferred {
+/// What is left when as many pods as possible have a place: runs of equal pods with how many
+/// have none, and the room on the given nodes. Pods of one kind are counted; mixed pods are placed
+/// one after the other, as the attempt did.
+fn place_what_fits<'s, 'a>(
+    session: &'s mut Session<'a>,
+    job: usize,
+    domain: Option<usize>,
+    ranks: &[u8],
+    nodes: &[u32],
+) -> (Vec<Run>, u32, Vec<Amounts>) {
+    let room = |session: &Session| nodes.iter().map(|n| session.left[*n as usize]).collect();
     let mut greedy = Greedy::new(session, job);
-    let mut left: Vec<Amounts> = nodes.iter().map(|n| session.left[*n as usize]).collect();
-    for (i, node) in nodes.iter().enumerate() {
-        greedy.fill_node(*node, &mut left[i]);
+    if greedy.runs.len() == 1 {
+        let mut left: Vec<Amounts> = room(session);
+        for (node, left) in nodes.iter().zip(&mut left) {
+            greedy.fill_node(*node, left);
+        }
+        return (greedy.runs, greedy.fit, left);
     }
-    // The pod that is reported on: the first without a place. If all had one, placing one after
-    // the other was what failed: report on the first.
-    let run = greedy.runs.iter().find(|r| r.2 > 0).or(greedy.runs.first()).copied();
+    let mut runs = greedy.runs;
+    let steps = place_each(session, job, domain, ranks, false);
+    let left = room(session);
+    roll_back(session, &steps);
+    let (start, count) = attempt(session, job);
+    let j = &session.jobs[job];
+    let mut of_run = runs
+        .iter()
+        .enumerate()
+        .flat_map(|(r, run)| vec![r; run.2 as usize])
+        .collect::<Vec<_>>();
+    of_run.truncate(count);
+    for (i, r) in of_run.into_iter().enumerate() {
+        let task = j.pending[start + i];
+        if steps.iter().any(|s| s.task == task) {
+            runs[r].2 -= 1;
+        }
+    }
+    (runs, steps.len() as u32, left)
+}
+
+/// The report over the given nodes, all of a domain or of the cluster.
+fn explain_in(session: &mut Session, job: usize, domain: Option<usize>, ranks: &[u8], nodes: &[u32]) -> Deferred {
+    let (runs, fit, left) = place_what_fits(session, job, domain, ranks, nodes);
     let mut report = without_fit(session, job, Why::NoFreeGpu);
-    // Mixed pods may fit by counting and still fail one after the other.
-    report.fit = greedy.fit.min(report.need.saturating_sub(1));
-    let Some((request, class, unplaced)) = run else {
+    report.fit = fit;
+    let Some((request, class, unplaced)) = runs.iter().find(|r| r.2 > 0).copied() else {
         return report;
     };
     let out = &session.matcher.class(class).out;
     let mut shortages = Vec::new();
-    for (i, n) in nodes.iter().enumerate() {
+    for (n, left) in nodes.iter().zip(&left) {
         let (node, n) = (session.nodes[*n as usize], *n as usize);
-        report.counts.count(node, out[n], left[i], request);
+        report.counts.count(node, out[n], *left, request);
         let could = out[n].is_none() && node.gpu_ready && node.allocatable.gpus >= request.gpus;
-        if could && request.gpus > left[i].gpus {
-            shortages.push(request.gpus - left[i].gpus);
+        if could && request.gpus > left.gpus {
+            shortages.push(request.gpus - left.gpus);
         }
     }
-    report.why = reason(session, nodes, out, request, greedy.fit + unplaced, report.counts);
+    report.why = reason(session, nodes, &left, out, request, unplaced, report.counts);
     if !matches!(report.why, Why::Cpu | Why::Memory) {
         shortages.sort_unstable();
         let here: u32 = shortages.iter().take(unplaced as usize).sum();
         let beyond = unplaced.saturating_sub(shortages.len() as u32);
         report.gpus_missing = here + beyond * request.gpus;
-        for (request, _, waiting) in greedy.runs.iter().filter(|r| r.2 > 0).skip(1) {
+        for (request, _, waiting) in runs.iter().filter(|r| r.2 > 0).skip(1) {
             report.gpus_missing += request.gpus * waiting;
         }
     }
     report
 }
 
-/// The layer to blame: would it have fitted with that obstacle away?
+/// The layer to blame: would the pods without a place have had one with that obstacle away?
 fn reason(
     session: &Session,
     nodes: &[u32],
+    left: &[Amounts],
     out: &[Option<Exclusion>],
     request: Amounts,
-    need: u32,
+    unplaced: u32,
     counts: NodeCounts,
 ) -> Why {
-    let usable = || nodes.iter().map(|n| *n as usize).filter(|n| out[*n].is_none());
+    let usable = || nodes.iter().zip(left).filter(|(n, _)| out[**n as usize].is_none());
     if usable().next().is_none() && !nodes.is_empty() {
         return match () {
             () if counts.selector > 0 => Why::Selector,
@@ -257,30 +292,31 @@ fn reason(
             () => Why::Cordoned,
         };
     }
-    let fit = |request: Amounts, with_plugins: bool| -> u32 {
-        let room = |n: usize| {
-            let mut left = session.left[n];
-            if with_plugins && !session.nodes[n].gpu_ready {
-                left.gpus = session.nodes[n].allocatable.gpus;
+    let fits = |request: Amounts, with_plugins: bool| {
+        let mut places: u32 = 0;
+        for (n, left) in usable() {
+            let node = session.nodes[*n as usize];
+            let mut room = *left;
+            if with_plugins && !node.gpu_ready {
+                room.gpus = node.allocatable.gpus;
             }
-            left
-        };
-        usable()
-            .map(|n| request.times_in(room(n), need))
-            .fold(0, u32::saturating_add)
+            places += request.times_in(room, unplaced - places);
+        }
+        places >= unplaced
     };
     let gpus = Amounts::of_gpus(request.gpus);
     let gpus_and_cpu = Amounts {
         cpu_m: request.cpu_m,
         ..gpus
     };
-    if fit(gpus, false) >= need {
-        if fit(gpus_and_cpu, false) < need {
-            return Why::Cpu;
-        }
-        return Why::Memory;
+    if fits(gpus, false) {
+        return if fits(gpus_and_cpu, false) {
+            Why::Memory
+        } else {
+            Why::Cpu
+        };
     }
-    if fit(gpus, true) >= need {
+    if fits(gpus, true) {
         return Why::DevicePlugin;
     }
     Why::NoFreeGpu

@@ -14,7 +14,7 @@ mod score;
 
 pub use preemption::Preemption;
 pub use queue::{FLUSH_EVERY, KubeMemory, PARKED_MAX, Waiting, backoff};
-pub use score::{Resource, Strategy, Usage, balanced_score, fit_score, taint_score};
+pub use score::{Resource, ScoringStrategy, Usage, balanced_score, fit_score, taint_score};
 
 use super::fit::{self, Exclusion, NodeCounts};
 use super::view::{Amounts, TaskState, View};
@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 pub struct KubeSettings {
     pub scheduler_name: String,
     /// NodeResourcesFit: spread or pack.
-    pub strategy: Strategy,
+    pub strategy: ScoringStrategy,
     /// What NodeResourcesFit weighs. The default sees no GPUs.
     pub resources: Vec<(Resource, i64)>,
     pub fit_weight: i64,
@@ -45,7 +45,7 @@ impl Default for KubeSettings {
     fn default() -> Self {
         KubeSettings {
             scheduler_name: "default-scheduler".to_owned(),
-            strategy: Strategy::LeastAllocated,
+            strategy: ScoringStrategy::LeastAllocated,
             resources: vec![(Resource::Cpu, 1), (Resource::Memory, 1)],
             fit_weight: 1,
             balanced_weight: 1,
