@@ -356,7 +356,7 @@ fn run(case: &Cluster) -> Result<(), String> {
     for cycle in 1..=case.run.cycles + stable {
         let (decisions, after) = decide(&lab.view(), &settings, memory, now);
         memory = after;
-        now = now + Span::from_secs(1);
+        now += Span::from_secs(1);
         lab.apply(decisions);
         if case.run.deliver {
             lab.deliver();

@@ -92,6 +92,10 @@ impl Amounts {
     /// How many requests of this size `room` holds, at most `at_most`.
     #[inline]
     pub fn times_in(self, room: Amounts, at_most: u32) -> u32 {
+        // Most nodes of a busy cluster hold none: no division for them.
+        if !self.fits(room) {
+            return 0;
+        }
         let mut n = at_most;
         if let Some(k) = room.gpus.checked_div(self.gpus) {
             n = n.min(k);
@@ -198,7 +202,7 @@ pub struct GroupView {
 }
 
 /// Where the pods of a group must or should be together. Levels are node label keys.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TopologyConstraint {
     pub required: Option<Text>,
     pub preferred: Option<Text>,

@@ -97,15 +97,19 @@ fn try_job(session: &mut Session, job: usize, decisions: &mut Vec<KaiDecision>) 
 
 /// Places the attempt in the first domain that takes it. `Err(Some(level))`: no such level.
 fn place(session: &mut Session, job: usize, group: &GroupView) -> Result<Vec<Step>, Option<Text>> {
+    if explain::has_failed(session, job) {
+        return Err(None);
+    }
     if group.topology.is_none() {
         if explain::cannot_fit(session, job) {
             return Err(None);
         }
         return fill(session, job, None, &[]).ok_or(None);
     }
-    let domains = explain::Domains::of(session, job, group).map_err(Some)?;
-    for (domain, _) in domains.candidates.iter().filter(|d| domains.may_fit(d.1)) {
-        if let Some(steps) = fill(session, job, Some(*domain), &domains.ranks) {
+    let depths = explain::Depths::of(session, group).map_err(Some)?;
+    let domains = explain::Domains::of(session, job, &depths);
+    for domain in domains.candidates {
+        if let Some(steps) = fill(session, job, Some(domain), &domains.ranks) {
             return Ok(steps);
         }
     }
@@ -219,19 +223,22 @@ impl Session<'_> {
     }
 }
 
+/// Topology rank, idle now, right kind of node: compared before density.
+type Coarse = (u8, bool, bool);
+
 /// The best node for a request: topology rank, room that is idle now, CPU pods away from GPU
 /// nodes, then fullest (or emptiest) first, then name.
 fn best_node(session: &Session, nodes: &[u32], request: Amounts, ranks: &[u8]) -> Option<u32> {
     let spread = session.placement(request) == Placement::Spread;
     let wants_gpus = request.gpus > 0;
-    let mut best: Option<(u32, (u8, bool, bool), (u32, u32))> = None;
+    let mut best: Option<(u32, Coarse, (u32, u32))> = None;
     for &node in nodes {
         let n = node as usize;
         let left = session.left[n];
         if !request.fits(left) {
             continue;
         }
-        let allocatable = session.nodes[n].allocatable;
+        let allocatable = session.total[n];
         let rank = ranks.get(n).copied().unwrap_or(0);
         let coarse = (rank, request.fits(session.idle[n]), wants_gpus || allocatable.gpus == 0);
         let (free, of) = if wants_gpus {
@@ -277,7 +284,11 @@ fn commit(session: &mut Session, job: usize, mut steps: Vec<Step>, extra: bool) 
     let mut amount: Sums = [0.0; 3];
     for step in &steps {
         add(&mut amount, sums(step.request), 1.0);
+        if let Some(tree) = &mut session.tree {
+            tree.take(step.node, step.request);
+        }
     }
+    session.failed.clear();
     let j = &mut session.jobs[job];
     if let Some(queue) = j.queue {
         session.queues.allocate(queue, amount, group.preemptible, 1.0);

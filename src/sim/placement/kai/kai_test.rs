@@ -175,7 +175,7 @@ fn running_pods_pin_the_required_rack() {
     gang.tasks[0].state = TaskState::Bound(NodeId(0));
     let v = view(racks([0, 0, 4, 4]), vec![gang.clone()]);
     let decisions = cycle(&v, &rack_settings());
-    assert_eq!(deferred(&decisions).extra, true);
+    assert!(deferred(&decisions).extra);
     let v = view(racks([0, 1, 4, 4]), vec![gang]);
     let decisions = cycle(&v, &rack_settings());
     assert!(matches!(&decisions[0], KaiDecision::GangPlaced { placements, .. } if placements[0].node == NodeId(1)));

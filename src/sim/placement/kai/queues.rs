@@ -125,9 +125,9 @@ impl<'a> Queues<'a> {
         self.total = total;
         let mut levels = vec![(total, self.roots.clone())];
         while let Some((total, queues)) = levels.pop() {
-            for r in 0..3 {
+            for (r, total) in total.into_iter().enumerate() {
                 let claims: Vec<Claim> = queues.iter().map(|i| self.claim(*i, r)).collect();
-                let (shares, _) = fair_shares(total[r], &claims);
+                let (shares, _) = fair_shares(total, &claims);
                 for (i, share) in queues.iter().zip(shares) {
                     self.list[*i].fair_share[r] = share;
                 }

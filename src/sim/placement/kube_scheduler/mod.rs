@@ -318,7 +318,7 @@ impl<'a> Cycle<'a> {
         for (n, node) in self.view.nodes.iter().enumerate() {
             let out = fit::exclusion(node, &t.rules);
             let free = self.free_for(n, t.pod, g.priority);
-            counts.count(node, out, free, t.request);
+            counts.count(out, free, fit::gpus_later(node), t.request);
             if out.is_none() && node.gpu_ready && node.allocatable.gpus >= t.request.gpus {
                 let lacks = t.request.gpus.saturating_sub(free.gpus);
                 shortage = Some(shortage.map_or(lacks, |s| s.min(lacks)));
