@@ -6,28 +6,15 @@ use crate::sim::placement::view::{Labels, PodRules, Taint, TaintEffect, Tolerati
 
 const DEFAULT: &str = "default-scheduler";
 
-/// Runs cycles until the active queue is empty, binding at once.
+/// Runs cycles until the active queue is empty, and binds.
 fn run(view: &mut View, settings: &KubeSettings) -> Vec<KubeDecision> {
-    let mut memory = KubeMemory::default();
-    let mut decisions = Vec::new();
-    loop {
-        let (decision, after) = decide(view, settings, memory, Time::ZERO);
-        memory = after;
-        let Some(decision) = decision else { return decisions };
+    let (decisions, _) = decide_all(view, settings, KubeMemory::default(), Time::ZERO);
+    for decision in &decisions {
         if let KubeDecision::Bind { pod, node, .. } = decision {
-            bind(view, pod, node);
+            assert!(view.bind(*pod, *node), "{decision:?} does not fit");
         }
-        decisions.push(decision);
     }
-}
-
-fn bind(view: &mut View, pod: PodId, node: NodeId) {
-    let mut tasks = view.groups.iter_mut().flat_map(|g| &mut g.tasks);
-    let task = tasks.find(|t| t.pod == pod).unwrap();
-    task.state = TaskState::Bound(node);
-    let target = view.nodes.iter_mut().find(|n| n.id == node).unwrap();
-    assert!(task.request.fits(target.free), "placed where it does not fit");
-    target.free = target.free.minus(task.request);
+    decisions
 }
 
 #[test]

@@ -123,6 +123,29 @@ pub fn decide(
     (Some(decision), memory)
 }
 
+/// Cycles until the active queue is empty, each seeing what the ones before have bound. What is
+/// preempted keeps its room: victims are still to terminate.
+pub fn decide_all(
+    view: &View,
+    settings: &KubeSettings,
+    mut memory: KubeMemory,
+    now: Time,
+) -> (Vec<KubeDecision>, KubeMemory) {
+    let mut view = view.clone();
+    let mut decisions = Vec::new();
+    loop {
+        let (decision, after) = decide(&view, settings, memory, now);
+        memory = after;
+        let Some(decision) = decision else {
+            return (decisions, memory);
+        };
+        if let KubeDecision::Bind { pod, node, .. } = decision {
+            view.bind(pod, node);
+        }
+        decisions.push(decision);
+    }
+}
+
 /// The head of the active queue, as positions of its group and pod.
 pub fn next_pod(view: &View, settings: &KubeSettings, memory: &KubeMemory, now: Time) -> Option<(usize, usize)> {
     let mut best = None;
@@ -205,19 +228,14 @@ fn nodes_to_find(nodes: usize) -> usize {
 /// The view plus what one cycle works out about it.
 struct Cycle<'a> {
     view: &'a View,
-    /// Node positions in name order.
-    by_name: Vec<u32>,
     /// Pods that wait for victims: node position, pod, priority, request.
     nominated: Vec<(usize, PodId, i32, Amounts)>,
 }
 
 impl<'a> Cycle<'a> {
     fn new(view: &'a View, memory: &KubeMemory) -> Cycle<'a> {
-        let mut by_name: Vec<u32> = (0..view.nodes.len() as u32).collect();
-        by_name.sort_by(|a, b| view.nodes[*a as usize].name.cmp(&view.nodes[*b as usize].name));
         let mut cycle = Cycle {
             view,
-            by_name,
             nominated: Vec::new(),
         };
         if memory.waiting.values().any(|w| w.nominated.is_some()) {
@@ -239,6 +257,7 @@ impl<'a> Cycle<'a> {
         nominated
     }
 
+    /// Position of a node; linear, for the few nominated pods.
     fn position(&self, node: NodeId) -> Option<usize> {
         self.view.nodes.iter().position(|n| n.id == node)
     }
