@@ -48,6 +48,11 @@ pub fn usable(node: &NodeView, amounts: Amounts) -> Amounts {
     }
 }
 
+/// GPUs that appear once the node's device plugin has reported them; 0 if it has.
+pub fn gpus_later(node: &NodeView) -> u32 {
+    if node.gpu_ready { 0 } else { node.allocatable.gpus }
+}
+
 /// How many nodes are out for which reason, as `kubectl describe pod` sums it up. A node can
 /// lack several resources at once, so the counts may add up to more than `total`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,8 +74,9 @@ pub struct NodeCounts {
 }
 
 impl NodeCounts {
-    /// Counts one node against a request; true if the node can take it.
-    pub fn count(&mut self, node: &NodeView, out: Option<Exclusion>, free: Amounts, request: Amounts) -> bool {
+    /// Counts one node against a request. `gpus_later`: the GPUs of a node whose device plugin is
+    /// not up yet, else 0.
+    pub fn count(&mut self, out: Option<Exclusion>, free: Amounts, gpus_later: u32, request: Amounts) {
         self.total += 1;
         match out {
             Some(Exclusion::Unschedulable) => self.unschedulable += 1,
@@ -78,7 +84,7 @@ impl NodeCounts {
             Some(Exclusion::Selector) => self.selector += 1,
             None => {
                 if request.gpus > free.gpus {
-                    if !node.gpu_ready && node.allocatable.gpus >= request.gpus {
+                    if gpus_later >= request.gpus {
                         self.device_plugin += 1;
                     } else {
                         self.no_free_gpu += 1;
@@ -90,10 +96,8 @@ impl NodeCounts {
                 if request.mem_mib > free.mem_mib {
                     self.memory += 1;
                 }
-                return request.fits(free);
             }
         }
-        false
     }
 }
 

@@ -9,3 +9,6 @@ pub mod fit;
 pub mod kai;
 pub mod kube_scheduler;
 pub mod view;
+
+#[cfg(test)]
+mod testing;

@@ -21,6 +21,25 @@ pub struct View {
     pub queues: Vec<QueueView>,
 }
 
+impl View {
+    /// Puts a pending pod on a node and takes its room. False, and nothing changes, if either does
+    /// not exist, the pod is not pending or the room is not there.
+    pub fn bind(&mut self, pod: PodId, node: NodeId) -> bool {
+        let mut tasks = self.groups.iter_mut().flat_map(|g| &mut g.tasks);
+        let task = tasks.find(|t| t.pod == pod && t.state == TaskState::Pending);
+        let target = self.nodes.iter_mut().find(|n| n.id == node);
+        let Some((task, target)) = task.zip(target) else {
+            return false;
+        };
+        if !task.request.fits(target.free) {
+            return false;
+        }
+        target.free = target.free.minus(task.request);
+        task.state = TaskState::Bound(node);
+        true
+    }
+}
+
 /// A node and the room on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeView {
@@ -92,6 +111,10 @@ impl Amounts {
     /// How many requests of this size `room` holds, at most `at_most`.
     #[inline]
     pub fn times_in(self, room: Amounts, at_most: u32) -> u32 {
+        // Most nodes of a busy cluster hold none: no division for them.
+        if !self.fits(room) {
+            return 0;
+        }
         let mut n = at_most;
         if let Some(k) = room.gpus.checked_div(self.gpus) {
             n = n.min(k);
@@ -198,7 +221,7 @@ pub struct GroupView {
 }
 
 /// Where the pods of a group must or should be together. Levels are node label keys.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TopologyConstraint {
     pub required: Option<Text>,
     pub preferred: Option<Text>,

@@ -3,9 +3,8 @@
 use super::explain;
 use super::queues::{Sums, add, sums};
 use super::session::Session;
-use super::{Deferred, KaiDecision, Placed, Placement, QueueLimit, Why};
+use super::{KaiDecision, Placed, Placement, Why};
 use crate::sim::id::GroupId;
-use crate::sim::placement::fit::NodeCounts;
 use crate::sim::placement::view::{Amounts, GroupView, Text};
 use crate::sim::time::Time;
 use std::cmp::Reverse;
@@ -16,8 +15,9 @@ type JobKey = (Reverse<i32>, u8, Time, GroupId, usize);
 
 /// A pod's place within a statement.
 #[derive(Clone, Copy)]
-struct Step {
-    task: u32,
+pub struct Step {
+    /// Position in the group.
+    pub task: u32,
     node: u32,
     request: Amounts,
     pipelined: bool,
@@ -27,7 +27,7 @@ pub fn allocate(session: &mut Session, decisions: &mut Vec<KaiDecision>) {
     let mut order = JobOrder::new(session);
     for job in 0..session.jobs.len() {
         match not_ready(session, job) {
-            Some(why) => decisions.push(defer(session, job, 0, why)),
+            Some(why) => decisions.push(without_fit(session, job, why)),
             None => order.push(session, job),
         }
     }
@@ -58,24 +58,17 @@ fn not_ready(session: &Session, job: usize) -> Option<Why> {
     })
 }
 
-fn defer(session: &Session, job: usize, fit: u32, why: Why) -> KaiDecision {
-    let job = &session.jobs[job];
-    let group = &session.view.groups[job.group];
-    KaiDecision::GangDeferred(Deferred {
-        group: group.id,
-        fit,
-        need: job.next_count(group.min_member) as u32,
-        why,
-        counts: NodeCounts::default(),
-        gpus_missing: 0,
-        extra: job.is_extra(group.min_member),
-    })
+/// A deferral for a reason that is not about nodes.
+fn without_fit(session: &Session, job: usize, why: Why) -> KaiDecision {
+    KaiDecision::GangDeferred(explain::without_fit(session, job, why))
 }
 
 /// One attempt: the missing part of the minimum together, or one pod above it.
 fn try_job(session: &mut Session, job: usize, decisions: &mut Vec<KaiDecision>) -> bool {
     let group = &session.view.groups[session.jobs[job].group];
-    let Some(queue) = session.jobs[job].queue else { return false };
+    let Some(queue) = session.jobs[job].queue else {
+        return false;
+    };
     let request = session.jobs[job].next_request;
     if let Err(limit) = session.queues.check(queue, request, group.preemptible) {
         let why = if limit.is_limit {
@@ -83,7 +76,7 @@ fn try_job(session: &mut Session, job: usize, decisions: &mut Vec<KaiDecision>) 
         } else {
             Why::NonPreemptibleOverQuota(limit)
         };
-        decisions.push(defer(session, job, 0, why));
+        decisions.push(without_fit(session, job, why));
         return false;
     }
     match place(session, job, group) {
@@ -93,13 +86,10 @@ fn try_job(session: &mut Session, job: usize, decisions: &mut Vec<KaiDecision>) 
             true
         }
         Err(unknown_level) => {
-            decisions.push(KaiDecision::GangDeferred(match unknown_level {
-                Some(level) => {
-                    let why = Why::UnknownTopology { level };
-                    explain::without_fit(session, job, why)
-                }
-                None => explain::explain(session, job),
-            }));
+            decisions.push(match unknown_level {
+                Some(level) => without_fit(session, job, Why::UnknownTopology { level }),
+                None => KaiDecision::GangDeferred(explain::explain(session, job)),
+            });
             false
         }
     }
@@ -107,12 +97,19 @@ fn try_job(session: &mut Session, job: usize, decisions: &mut Vec<KaiDecision>) 
 
 /// Places the attempt in the first domain that takes it. `Err(Some(level))`: no such level.
 fn place(session: &mut Session, job: usize, group: &GroupView) -> Result<Vec<Step>, Option<Text>> {
+    if explain::has_failed(session, job) {
+        return Err(None);
+    }
     if group.topology.is_none() {
+        if explain::cannot_fit(session, job) {
+            return Err(None);
+        }
         return fill(session, job, None, &[]).ok_or(None);
     }
-    let domains = explain::Domains::of(session, job, group).map_err(Some)?;
-    for (domain, _) in domains.candidates.iter().filter(|(_, fit)| *fit >= domains.need) {
-        if let Some(steps) = fill(session, job, Some(*domain), &domains.ranks) {
+    let depths = explain::Depths::of(session, group).map_err(Some)?;
+    let domains = explain::Domains::of(session, job, &depths);
+    for domain in domains.candidates {
+        if let Some(steps) = fill(session, job, Some(domain), &domains.ranks) {
             return Ok(steps);
         }
     }
@@ -122,6 +119,24 @@ fn place(session: &mut Session, job: usize, group: &GroupView) -> Result<Vec<Ste
 /// Places the attempt's pods one after the other on their best nodes, all or none. `ranks` is the
 /// topology score by node position, empty without a preferred level.
 fn fill(session: &mut Session, job: usize, domain: Option<usize>, ranks: &[u8]) -> Option<Vec<Step>> {
+    let (_, count) = attempt(session, job);
+    let steps = place_each(session, job, domain, ranks, true);
+    if steps.len() == count {
+        return Some(steps);
+    }
+    roll_back(session, &steps);
+    None
+}
+
+/// Places the attempt's pods one after the other and returns those that found a node;
+/// `until_failure` ends at the first that does not.
+pub fn place_each(
+    session: &mut Session,
+    job: usize,
+    domain: Option<usize>,
+    ranks: &[u8],
+    until_failure: bool,
+) -> Vec<Step> {
     let (start, count) = attempt(session, job);
     let mut steps: Vec<Step> = Vec::with_capacity(count);
     let mut candidates = Candidates::default();
@@ -131,11 +146,13 @@ fn fill(session: &mut Session, job: usize, domain: Option<usize>, ranks: &[u8]) 
         let request = session.view.groups[j.group].tasks[task as usize].request;
         candidates.select(session, class, domain);
         let node = candidates
-            .same_again(session, request, ranks)
+            .same_again(session, request)
             .or_else(|| best_node(session, &candidates.nodes, request, ranks));
         let Some(node) = node else {
-            roll_back(session, &steps);
-            return None;
+            if until_failure {
+                break;
+            }
+            continue;
         };
         let n = node as usize;
         let pipelined = !request.fits(session.idle[n]);
@@ -151,7 +168,7 @@ fn fill(session: &mut Session, job: usize, domain: Option<usize>, ranks: &[u8]) 
             pipelined,
         });
     }
-    Some(steps)
+    steps
 }
 
 /// First position in `pending` and number of pods of the job's next attempt.
@@ -188,7 +205,7 @@ impl Candidates {
 
     /// The node of the previous, equal pod if it still has idle room. Under bin packing it is the
     /// best again: it has become fuller, and no other node has changed.
-    fn same_again(&self, session: &Session, request: Amounts, _ranks: &[u8]) -> Option<u32> {
+    fn same_again(&self, session: &Session, request: Amounts) -> Option<u32> {
         let (node, previous) = self.last?;
         let packs = session.placement(request) == Placement::Binpack;
         let fits = request.fits(session.idle[node as usize]) && request.fits(session.left[node as usize]);
@@ -206,19 +223,22 @@ impl Session<'_> {
     }
 }
 
+/// Topology rank, idle now, right kind of node: compared before density.
+type Coarse = (u8, bool, bool);
+
 /// The best node for a request: topology rank, room that is idle now, CPU pods away from GPU
 /// nodes, then fullest (or emptiest) first, then name.
 fn best_node(session: &Session, nodes: &[u32], request: Amounts, ranks: &[u8]) -> Option<u32> {
     let spread = session.placement(request) == Placement::Spread;
     let wants_gpus = request.gpus > 0;
-    let mut best: Option<(u32, (u8, bool, bool), (u32, u32))> = None;
+    let mut best: Option<(u32, Coarse, (u32, u32))> = None;
     for &node in nodes {
         let n = node as usize;
         let left = session.left[n];
         if !request.fits(left) {
             continue;
         }
-        let allocatable = session.nodes[n].allocatable;
+        let allocatable = session.total[n];
         let rank = ranks.get(n).copied().unwrap_or(0);
         let coarse = (rank, request.fits(session.idle[n]), wants_gpus || allocatable.gpus == 0);
         let (free, of) = if wants_gpus {
@@ -239,7 +259,8 @@ fn best_node(session: &Session, nodes: &[u32], request: Amounts, ranks: &[u8]) -
     best.map(|(node, _, _)| node)
 }
 
-fn roll_back(session: &mut Session, steps: &[Step]) {
+/// Takes a statement back.
+pub fn roll_back(session: &mut Session, steps: &[Step]) {
     for step in steps {
         let n = step.node as usize;
         session.left[n] = session.left[n].plus(step.request);
@@ -263,7 +284,11 @@ fn commit(session: &mut Session, job: usize, mut steps: Vec<Step>, extra: bool) 
     let mut amount: Sums = [0.0; 3];
     for step in &steps {
         add(&mut amount, sums(step.request), 1.0);
+        if let Some(tree) = &mut session.tree {
+            tree.take(step.node, step.request);
+        }
     }
+    session.failed.clear();
     let j = &mut session.jobs[job];
     if let Some(queue) = j.queue {
         session.queues.allocate(queue, amount, group.preemptible, 1.0);

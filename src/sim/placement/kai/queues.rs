@@ -9,11 +9,7 @@ use std::cmp::Ordering;
 /// Amounts of GPUs, thousandths of cores and MiB, for sums over whole subtrees.
 pub type Sums = [f64; 3];
 
-const RESOURCES: [LimitedResource; 3] = [
-    LimitedResource::Gpus,
-    LimitedResource::Cpu,
-    LimitedResource::Memory,
-];
+const RESOURCES: [LimitedResource; 3] = [LimitedResource::Gpus, LimitedResource::Cpu, LimitedResource::Memory];
 /// How a queue that uses a resource it has no share of ranks against others.
 const NO_SHARE_PENALTY: f64 = 1000.0;
 
@@ -129,9 +125,9 @@ impl<'a> Queues<'a> {
         self.total = total;
         let mut levels = vec![(total, self.roots.clone())];
         while let Some((total, queues)) = levels.pop() {
-            for r in 0..3 {
+            for (r, total) in total.into_iter().enumerate() {
                 let claims: Vec<Claim> = queues.iter().map(|i| self.claim(*i, r)).collect();
-                let (shares, _) = fair_shares(total[r], &claims);
+                let (shares, _) = fair_shares(total, &claims);
                 for (i, share) in queues.iter().zip(shares) {
                     self.list[*i].fair_share[r] = share;
                 }
@@ -201,7 +197,10 @@ impl<'a> Queues<'a> {
             .then_with(|| qb.priority.cmp(&qa.priority))
             .then_with(|| false_first(qa.uses_without_share(a_with), qb.uses_without_share(b_with)))
             .then_with(|| {
-                let (x, y) = (qa.dominant_share(a_with, self.total), qb.dominant_share(b_with, self.total));
+                let (x, y) = (
+                    qa.dominant_share(a_with, self.total),
+                    qb.dominant_share(b_with, self.total),
+                );
                 x.total_cmp(&y)
             })
             .then_with(|| {
@@ -228,7 +227,9 @@ impl Queue {
 
     /// The larger of quota and fair share, capped by the limit; infinite if nothing bounds it.
     fn allocatable_share(&self, r: usize) -> f64 {
-        let share = self.quotas[r].deserved.map_or(f64::INFINITY, |d| d.max(self.fair_share[r]));
+        let share = self.quotas[r]
+            .deserved
+            .map_or(f64::INFINITY, |d| d.max(self.fair_share[r]));
         self.quotas[r].limit.map_or(share, |limit| share.min(limit))
     }
 
@@ -240,7 +241,11 @@ impl Queue {
         let share = |r: usize| {
             let of = self.allocatable_share(r);
             let of = if of.is_finite() { of } else { total[r] };
-            if of == 0.0 { allocated[r] * NO_SHARE_PENALTY } else { allocated[r] / of }
+            if of == 0.0 {
+                allocated[r] * NO_SHARE_PENALTY
+            } else {
+                allocated[r] / of
+            }
         };
         share(0).max(share(1)).max(share(2))
     }

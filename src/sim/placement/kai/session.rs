@@ -1,11 +1,11 @@
 //! The snapshot one KAI cycle works on: what nodes have left, which pods wait, the queue tree.
 
-use super::KaiSettings;
 use super::queues::{Queues, Sums, add, sums};
 use super::topology::Tree;
+use super::{Deferred, KaiSettings};
 use crate::sim::id::NodeId;
-use crate::sim::placement::fit::{Matcher, usable};
-use crate::sim::placement::view::{Amounts, GroupView, NodeView, TaskState, View};
+use crate::sim::placement::fit::{Matcher, gpus_later, usable};
+use crate::sim::placement::view::{Amounts, GroupView, NodeView, TaskState, TopologyConstraint, View};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -54,13 +54,22 @@ pub struct Session<'a> {
     pub nodes: Vec<&'a NodeView>,
     /// Held by nobody, by position.
     pub idle: Vec<Amounts>,
+    /// What the node offers at all, by position.
+    pub total: Vec<Amounts>,
+    /// GPUs that appear with the device plugin, by position.
+    pub gpus_later: Vec<u32>,
     /// Idle, or held by a terminating pod and promised to nobody, by position.
     pub left: Vec<Amounts>,
     pub matcher: Matcher,
     pub tree: Option<Tree>,
     pub queues: Queues<'a>,
     pub jobs: Vec<Job>,
+    /// Reports on attempts that failed since the last placement: equal attempts fail equally.
+    pub failed: BTreeMap<AttemptKey, Deferred>,
 }
+
+/// What makes two attempts equal.
+pub type AttemptKey = (u32, u32, u32, usize, u32, TopologyConstraint);
 
 impl<'a> Session<'a> {
     pub fn open(view: &'a View, settings: &'a KaiSettings) -> Session<'a> {
@@ -68,16 +77,18 @@ impl<'a> Session<'a> {
         nodes.sort_by(|a, b| a.name.cmp(&b.name));
         let idle: Vec<Amounts> = nodes.iter().map(|n| usable(n, n.free)).collect();
         let releasing = nodes.iter().map(|n| usable(n, n.releasing));
-        let left = idle.iter().zip(releasing).map(|(i, r)| i.plus(r)).collect();
+        let left: Vec<Amounts> = idle.iter().zip(releasing).map(|(i, r)| i.plus(r)).collect();
         let wants_topology = |g: &GroupView| !g.topology.is_none() && *g.scheduler_name == *settings.scheduler_name;
         let tree = view
             .groups
             .iter()
             .any(wants_topology)
-            .then(|| Tree::new(&settings.levels, &nodes));
+            .then(|| Tree::new(&settings.levels, &nodes, &left));
         let mut session = Session {
             view,
             settings,
+            total: nodes.iter().map(|n| n.allocatable).collect(),
+            gpus_later: nodes.iter().map(|n| gpus_later(n)).collect(),
             nodes,
             idle,
             left,
@@ -85,6 +96,7 @@ impl<'a> Session<'a> {
             tree,
             queues: Queues::new(view),
             jobs: Vec::new(),
+            failed: BTreeMap::new(),
         };
         session.load_jobs();
         session

@@ -18,7 +18,9 @@ pub fn evict(session: &Session, mut memory: KaiMemory, now: Time, decisions: &mu
         }
         let since = stale_since.remove(&group.id).unwrap_or(now);
         memory.stale_since.insert(group.id, since);
-        let Some(grace) = session.settings.stale_grace else { continue };
+        let Some(grace) = session.settings.stale_grace else {
+            continue;
+        };
         let stale_for = now.since(since);
         if stale_for < grace {
             continue;

@@ -4,14 +4,16 @@
 //! Only nodes that carry the label of every level take part.
 
 use crate::sim::placement::view::{Amounts, NodeView, Text};
-use std::collections::VecDeque;
+use std::cmp::Ordering;
 
 /// One domain: a zone, block, rack, NVLink domain or host. Domain 0 is the whole cluster.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Domain {
     children: Vec<usize>,
     /// Node positions, ascending.
     nodes: Vec<u32>,
+    /// GPUs, thousandths of cores and MiB that are idle or about to be released inside.
+    left: [u64; 3],
 }
 
 /// The tree for one ordered list of levels, outermost first. Depth 0 is the cluster, depth d the
@@ -19,53 +21,53 @@ struct Domain {
 #[derive(Debug)]
 pub struct Tree {
     domains: Vec<Domain>,
-    levels: Vec<Text>,
-}
-
-/// The tree with its branches in the order in which a given gang would fill them.
-#[derive(Debug)]
-pub struct Ordered {
-    /// Domains of each depth, fullest first within each parent.
+    /// Domains of each depth, by their label values.
     by_depth: Vec<Vec<usize>>,
+    levels: Vec<Text>,
+    /// Domains of a node from depth 0 on; empty for nodes that take no part.
+    paths: Vec<Vec<usize>>,
 }
 
 impl Tree {
-    /// `nodes` in position order. Siblings are numbered by label value, which breaks ties.
-    pub fn new(levels: &[String], nodes: &[&NodeView]) -> Tree {
-        let mut members: Vec<(Vec<&Text>, u32)> = Vec::new();
+    /// `nodes` in position order and what they have `left`.
+    pub fn new(levels: &[String], nodes: &[&NodeView], left: &[Amounts]) -> Tree {
+        let mut members: Vec<(Vec<&Text>, usize)> = Vec::new();
         for (position, node) in nodes.iter().enumerate() {
             let path: Option<Vec<&Text>> = levels.iter().map(|key| node.labels.get(key)).collect();
             if let Some(path) = path {
-                members.push((path, position as u32));
+                members.push((path, position));
             }
         }
         members.sort();
-        let empty = |_| Domain {
-            children: Vec::new(),
-            nodes: Vec::new(),
+        let mut tree = Tree {
+            domains: vec![Domain::default()],
+            by_depth: vec![Vec::new(); levels.len() + 1],
+            levels: levels.iter().map(|l| Text::from(l.as_str())).collect(),
+            paths: vec![Vec::new(); nodes.len()],
         };
-        let mut domains: Vec<Domain> = vec![empty(())];
+        tree.by_depth[0].push(0);
         let mut last: Vec<(&Text, usize)> = Vec::new();
-        for (path, position) in &members {
-            let shared = last.iter().zip(path).take_while(|((name, _), p)| name == *p).count();
+        for (path, position) in members {
+            let shared = last.iter().zip(&path).take_while(|((name, _), p)| name == *p).count();
             last.truncate(shared);
             for name in &path[shared..] {
                 let parent = last.last().map_or(0, |(_, d)| *d);
-                domains.push(empty(()));
-                let domain = domains.len() - 1;
-                domains[parent].children.push(domain);
+                tree.domains.push(Domain::default());
+                let domain = tree.domains.len() - 1;
+                tree.domains[parent].children.push(domain);
+                tree.by_depth[last.len() + 1].push(domain);
                 last.push((name, domain));
             }
-            domains[0].nodes.push(*position);
-            for (_, domain) in &last {
-                domains[*domain].nodes.push(*position);
+            let ids = last.iter().map(|(_, d)| *d);
+            tree.paths[position] = std::iter::once(0).chain(ids).collect();
+        }
+        for (position, left) in left.iter().enumerate() {
+            for &domain in &tree.paths[position] {
+                tree.domains[domain].nodes.push(position as u32);
+                tree.domains[domain].add(*left);
             }
         }
-        for domain in &mut domains {
-            domain.nodes.sort_unstable();
-        }
-        let levels = levels.iter().map(|l| Text::from(l.as_str())).collect();
-        Tree { domains, levels }
+        tree
     }
 
     /// Depth of a level by its label key.
@@ -73,42 +75,60 @@ impl Tree {
         self.levels.iter().position(|l| **l == *level).map(|i| i + 1)
     }
 
+    pub fn domains(&self) -> usize {
+        self.domains.len()
+    }
+
+    /// Domains of one depth, by their label values.
+    pub fn at(&self, depth: usize) -> &[usize] {
+        &self.by_depth[depth]
+    }
+
     /// Node positions of a domain, ascending.
     pub fn nodes(&self, domain: usize) -> &[u32] {
         &self.domains[domain].nodes
     }
 
-    /// Sorts the branches for a gang that asks for `wanted` in all: those it would fill most come
-    /// first. `left` is what nodes have idle or about to be released, by position.
-    pub fn order(&self, wanted: Amounts, left: &[Amounts]) -> Ordered {
-        let fill: Vec<f64> = self.domains.iter().map(|d| fill(wanted, &d.nodes, left)).collect();
-        let mut by_depth = vec![Vec::new(); self.levels.len() + 1];
-        let mut queue = VecDeque::from([(0, 0)]);
-        while let Some((domain, depth)) = queue.pop_front() {
-            by_depth[depth].push(domain);
-            let mut children = self.domains[domain].children.clone();
-            // Stable: equal siblings stay in the order of their names.
-            children.sort_by(|a, b| fill[*b].total_cmp(&fill[*a]));
-            queue.extend(children.into_iter().map(|c| (c, depth + 1)));
+    /// Domains of a node from depth 0 on; empty if it takes no part.
+    pub fn path(&self, position: u32) -> &[usize] {
+        &self.paths[position as usize]
+    }
+
+    /// A pod was placed.
+    pub fn take(&mut self, position: u32, request: Amounts) {
+        for &domain in &self.paths[position as usize] {
+            let left = &mut self.domains[domain].left;
+            left[0] = left[0].saturating_sub(u64::from(request.gpus));
+            left[1] = left[1].saturating_sub(u64::from(request.cpu_m));
+            left[2] = left[2].saturating_sub(u64::from(request.mem_mib));
         }
-        Ordered { by_depth }
-    }
-}
-
-impl Ordered {
-    /// Domains of one depth.
-    pub fn at(&self, depth: usize) -> &[usize] {
-        &self.by_depth[depth]
     }
 
-    /// Rank 0 to 10 of each node position: nodes of the emptiest domain at that depth rank
-    /// highest. Ten steps only, as upstream rounds down.
-    pub fn ranks(&self, tree: &Tree, depth: usize, nodes: usize) -> Vec<u8> {
-        let mut ranks = vec![0; nodes];
-        let domains = self.at(depth);
-        for (i, domain) in domains.iter().enumerate() {
-            let rank = ((i + 1) as f64 / domains.len() as f64 * 10.0).floor() as u8;
-            for &position in tree.nodes(*domain) {
+    /// Domains down to `depth_max`, per depth, in the order in which a gang that asks for `wanted`
+    /// in all would fill them: within each parent, those it would fill most come first; equal ones
+    /// by their label values.
+    pub fn ordered(&self, wanted: Amounts, depth_max: usize) -> Vec<Vec<usize>> {
+        let mut by_depth = vec![vec![0]];
+        for _ in 0..depth_max {
+            let mut next: Vec<(f64, usize)> = Vec::new();
+            for domain in by_depth.last().into_iter().flatten() {
+                let first = next.len();
+                let children = self.domains[*domain].children.iter();
+                next.extend(children.map(|c| (self.domains[*c].fill(wanted), *c)));
+                next[first..].sort_by(|(a, _), (b, _)| b.partial_cmp(a).unwrap_or(Ordering::Equal));
+            }
+            by_depth.push(next.into_iter().map(|(_, d)| d).collect());
+        }
+        by_depth
+    }
+
+    /// Rank 0 to 10 of each node position, given the domains of a depth in their order: nodes of
+    /// the last, emptiest domain rank highest. Ten steps only, as upstream rounds down.
+    pub fn ranks(&self, ordered: &[usize]) -> Vec<u8> {
+        let mut ranks = vec![0; self.paths.len()];
+        for (i, domain) in ordered.iter().enumerate() {
+            let rank = ((i + 1) as f64 / ordered.len() as f64 * 10.0).floor() as u8;
+            for &position in self.nodes(*domain) {
                 ranks[position as usize] = rank;
             }
         }
@@ -116,23 +136,28 @@ impl Ordered {
     }
 }
 
-/// Share of the domain's room that the gang would use, in the resource where it is largest.
-fn fill(wanted: Amounts, nodes: &[u32], left: &[Amounts]) -> f64 {
-    let mut room = [0u64; 3];
-    for &n in nodes {
-        let l = left[n as usize];
-        room[0] += u64::from(l.gpus);
-        room[1] += u64::from(l.cpu_m);
-        room[2] += u64::from(l.mem_mib);
+impl Domain {
+    fn add(&mut self, amounts: Amounts) {
+        self.left[0] += u64::from(amounts.gpus);
+        self.left[1] += u64::from(amounts.cpu_m);
+        self.left[2] += u64::from(amounts.mem_mib);
     }
-    let asks = [wanted.gpus, wanted.cpu_m, wanted.mem_mib];
-    let mut most = 0.0_f64;
-    for (asked, free) in asks.into_iter().zip(room) {
-        if asked > 0 {
-            // A domain without the resource ranks as overfull.
-            let ratio = if free == 0 { 1000.0 } else { f64::from(asked) / free as f64 };
-            most = most.max(ratio);
+
+    /// Share of the domain's room that the gang would use, in the resource where it is largest.
+    fn fill(&self, wanted: Amounts) -> f64 {
+        let asks = [wanted.gpus, wanted.cpu_m, wanted.mem_mib];
+        let mut most = 0.0_f64;
+        for (asked, free) in asks.into_iter().zip(self.left) {
+            if asked > 0 {
+                // A domain without the resource ranks as overfull.
+                let ratio = if free == 0 {
+                    1000.0
+                } else {
+                    f64::from(asked) / free as f64
+                };
+                most = most.max(ratio);
+            }
         }
+        most
     }
-    most
 }

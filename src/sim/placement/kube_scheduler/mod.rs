@@ -14,7 +14,7 @@ mod score;
 
 pub use preemption::Preemption;
 pub use queue::{FLUSH_EVERY, KubeMemory, PARKED_MAX, Waiting, backoff};
-pub use score::{Resource, Strategy, Usage, balanced_score, fit_score, taint_score};
+pub use score::{Resource, ScoringStrategy, Usage, balanced_score, fit_score, taint_score};
 
 use super::fit::{self, Exclusion, NodeCounts};
 use super::view::{Amounts, TaskState, View};
@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 pub struct KubeSettings {
     pub scheduler_name: String,
     /// NodeResourcesFit: spread or pack.
-    pub strategy: Strategy,
+    pub strategy: ScoringStrategy,
     /// What NodeResourcesFit weighs. The default sees no GPUs.
     pub resources: Vec<(Resource, i64)>,
     pub fit_weight: i64,
@@ -45,7 +45,7 @@ impl Default for KubeSettings {
     fn default() -> Self {
         KubeSettings {
             scheduler_name: "default-scheduler".to_owned(),
-            strategy: Strategy::LeastAllocated,
+            strategy: ScoringStrategy::LeastAllocated,
             resources: vec![(Resource::Cpu, 1), (Resource::Memory, 1)],
             fit_weight: 1,
             balanced_weight: 1,
@@ -123,6 +123,29 @@ pub fn decide(
     (Some(decision), memory)
 }
 
+/// Cycles until the active queue is empty, each seeing what the ones before have bound. What is
+/// preempted keeps its room: victims are still to terminate.
+pub fn decide_all(
+    view: &View,
+    settings: &KubeSettings,
+    mut memory: KubeMemory,
+    now: Time,
+) -> (Vec<KubeDecision>, KubeMemory) {
+    let mut view = view.clone();
+    let mut decisions = Vec::new();
+    loop {
+        let (decision, after) = decide(&view, settings, memory, now);
+        memory = after;
+        let Some(decision) = decision else {
+            return (decisions, memory);
+        };
+        if let KubeDecision::Bind { pod, node, .. } = decision {
+            view.bind(pod, node);
+        }
+        decisions.push(decision);
+    }
+}
+
 /// The head of the active queue, as positions of its group and pod.
 pub fn next_pod(view: &View, settings: &KubeSettings, memory: &KubeMemory, now: Time) -> Option<(usize, usize)> {
     let mut best = None;
@@ -190,9 +213,7 @@ fn waits_for_victims(view: &View, memory: &KubeMemory, group: usize, task: usize
     let node = memory.waiting.get(&pod)?.nominated?;
     let lower = view.groups.iter().filter(|g| g.priority < view.groups[group].priority);
     let mut tasks = lower.flat_map(|g| &g.tasks);
-    tasks
-        .any(|t| t.state == TaskState::Releasing(node))
-        .then_some(node)
+    tasks.any(|t| t.state == TaskState::Releasing(node)).then_some(node)
 }
 
 /// Nodes examined until enough fit: all below 100, then a falling share of at least 100.
@@ -207,19 +228,14 @@ fn nodes_to_find(nodes: usize) -> usize {
 /// The view plus what one cycle works out about it.
 struct Cycle<'a> {
     view: &'a View,
-    /// Node positions in name order.
-    by_name: Vec<u32>,
     /// Pods that wait for victims: node position, pod, priority, request.
     nominated: Vec<(usize, PodId, i32, Amounts)>,
 }
 
 impl<'a> Cycle<'a> {
     fn new(view: &'a View, memory: &KubeMemory) -> Cycle<'a> {
-        let mut by_name: Vec<u32> = (0..view.nodes.len() as u32).collect();
-        by_name.sort_by(|a, b| view.nodes[*a as usize].name.cmp(&view.nodes[*b as usize].name));
         let mut cycle = Cycle {
             view,
-            by_name,
             nominated: Vec::new(),
         };
         if memory.waiting.values().any(|w| w.nominated.is_some()) {
@@ -241,6 +257,7 @@ impl<'a> Cycle<'a> {
         nominated
     }
 
+    /// Position of a node; linear, for the few nominated pods.
     fn position(&self, node: NodeId) -> Option<usize> {
         self.view.nodes.iter().position(|n| n.id == node)
     }
@@ -262,7 +279,11 @@ impl<'a> Cycle<'a> {
         let nodes = self.view.nodes.len();
         let wanted = nodes_to_find(nodes);
         let (g, t) = (&self.view.groups[group], &self.view.groups[group].tasks[task]);
-        let start = if nodes == 0 { 0 } else { memory.next_start as usize % nodes };
+        let start = if nodes == 0 {
+            0
+        } else {
+            memory.next_start as usize % nodes
+        };
         let mut feasible = Vec::new();
         let mut examined = 0;
         while examined < nodes && feasible.len() < wanted {
@@ -316,7 +337,7 @@ impl<'a> Cycle<'a> {
         for (n, node) in self.view.nodes.iter().enumerate() {
             let out = fit::exclusion(node, &t.rules);
             let free = self.free_for(n, t.pod, g.priority);
-            counts.count(node, out, free, t.request);
+            counts.count(out, free, fit::gpus_later(node), t.request);
             if out.is_none() && node.gpu_ready && node.allocatable.gpus >= t.request.gpus {
                 let lacks = t.request.gpus.saturating_sub(free.gpus);
                 shortage = Some(shortage.map_or(lacks, |s| s.min(lacks)));

@@ -6,6 +6,7 @@ use crate::sim::id::{NodeId, PodId};
 use crate::sim::placement::view::{Amounts, TaskState};
 use crate::sim::time::Time;
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// A node to free and the pods that must go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,14 +33,25 @@ struct Candidate {
 pub(super) fn preempt(cycle: &Cycle, settings: &KubeSettings, group: usize, task: usize) -> Option<Preemption> {
     let priority = cycle.view.groups[group].priority;
     let request = cycle.view.groups[group].tasks[task].request;
+    let lower = || {
+        cycle
+            .view
+            .groups
+            .iter()
+            .enumerate()
+            .filter(|(_, g)| g.priority < priority)
+    };
+    let is_bound = |s: TaskState| matches!(s, TaskState::Bound(_));
+    if !lower().any(|(_, g)| g.tasks.iter().any(|t| is_bound(t.state))) {
+        return None;
+    }
+    let nodes = cycle.view.nodes.iter().enumerate();
+    let positions: BTreeMap<NodeId, usize> = nodes.map(|(i, n)| (n.id, i)).collect();
     let mut by_node: Vec<Vec<Candidate>> = vec![Vec::new(); cycle.view.nodes.len()];
-    for (g, other) in cycle.view.groups.iter().enumerate() {
-        if other.priority >= priority {
-            continue;
-        }
+    for (g, other) in lower() {
         for t in &other.tasks {
             let TaskState::Bound(node) = t.state else { continue };
-            let Some(n) = cycle.position(node) else { continue };
+            let Some(&n) = positions.get(&node) else { continue };
             by_node[n].push(Candidate {
                 pod: t.pod,
                 group: g,
@@ -52,9 +64,10 @@ pub(super) fn preempt(cycle: &Cycle, settings: &KubeSettings, group: usize, task
     }
     let wanted = (cycle.view.nodes.len() * settings.preemption_candidates_percent as usize / 100)
         .max(settings.preemption_candidates_min as usize);
+    let mut by_name: Vec<usize> = (0..cycle.view.nodes.len()).collect();
+    by_name.sort_by(|a, b| cycle.view.nodes[*a].name.cmp(&cycle.view.nodes[*b].name));
     let mut found = Vec::new();
-    for &n in &cycle.by_name {
-        let n = n as usize;
+    for n in by_name {
         if cycle.exclusion(n, group, task).is_some() || by_node[n].is_empty() {
             continue;
         }
@@ -76,12 +89,7 @@ pub(super) fn preempt(cycle: &Cycle, settings: &KubeSettings, group: usize, task
 
 /// The victims on one node: all lower-priority pods, less those that can stay. Pods whose budget
 /// would be violated are spared first, then the most important.
-fn victims_on(
-    cycle: &Cycle,
-    mut pods: Vec<Candidate>,
-    free: Amounts,
-    request: Amounts,
-) -> Option<Vec<Candidate>> {
+fn victims_on(cycle: &Cycle, mut pods: Vec<Candidate>, free: Amounts, request: Amounts) -> Option<Vec<Candidate>> {
     let mut room = pods.iter().fold(free, |sum, p| sum.plus(p.request));
     if !request.fits(room) {
         return None;
@@ -127,7 +135,10 @@ fn pick(found: Vec<(usize, Vec<Candidate>)>) -> Option<(usize, Vec<Candidate>)> 
     found.into_iter().min_by_key(|(_, victims)| {
         let highest = victims.iter().map(|v| v.priority).max().unwrap_or(i32::MIN);
         // Upstream shifts priorities into the positive so that more victims never sum to less.
-        let sum: i64 = victims.iter().map(|v| i64::from(v.priority) + i64::from(i32::MAX) + 1).sum();
+        let sum: i64 = victims
+            .iter()
+            .map(|v| i64::from(v.priority) + i64::from(i32::MAX) + 1)
+            .sum();
         let top = victims.iter().filter(|v| v.priority == highest);
         let earliest = top.map(|v| v.started).min().unwrap_or(Time::ZERO);
         let violations = victims.iter().filter(|v| v.violates).count();

@@ -21,7 +21,7 @@ impl Resource {
 
 /// `scoringStrategy.type` of NodeResourcesFit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Strategy {
+pub enum ScoringStrategy {
     /// Spread: prefers the node with the largest free share.
     LeastAllocated,
     /// Pack: prefers the node with the smallest free share.
@@ -43,7 +43,7 @@ pub struct Usage {
 /// Score of NodeResourcesFit, 0 to 100: the weighted mean of the resources' scores, each step
 /// rounded down. A resource the node lacks, or an extended one the pod does not ask for, is left
 /// out of the mean.
-pub fn fit_score(strategy: Strategy, usages: impl IntoIterator<Item = Usage>) -> i64 {
+pub fn fit_score(strategy: ScoringStrategy, usages: impl IntoIterator<Item = Usage>) -> i64 {
     let (mut sum, mut weights) = (0, 0);
     for usage in usages {
         if usage.capacity <= 0 || (usage.resource.is_extended() && usage.request == 0) {
@@ -51,9 +51,9 @@ pub fn fit_score(strategy: Strategy, usages: impl IntoIterator<Item = Usage>) ->
         }
         let requested = usage.used + usage.request;
         let score = match strategy {
-            Strategy::LeastAllocated if requested > usage.capacity => 0,
-            Strategy::LeastAllocated => (usage.capacity - requested) * 100 / usage.capacity,
-            Strategy::MostAllocated => requested.min(usage.capacity) * 100 / usage.capacity,
+            ScoringStrategy::LeastAllocated if requested > usage.capacity => 0,
+            ScoringStrategy::LeastAllocated => (usage.capacity - requested) * 100 / usage.capacity,
+            ScoringStrategy::MostAllocated => requested.min(usage.capacity) * 100 / usage.capacity,
         };
         sum += score * usage.weight;
         weights += usage.weight;
@@ -102,15 +102,15 @@ mod tests {
         let cpu = usage(Resource::Cpu, 64, 32, 0);
         let asked = [cpu, usage(Resource::Gpu, 8, 7, 1)];
         let not_asked = [cpu, usage(Resource::Gpu, 8, 7, 0)];
-        assert_eq!(fit_score(Strategy::MostAllocated, asked), 75);
-        assert_eq!(fit_score(Strategy::MostAllocated, not_asked), 50);
+        assert_eq!(fit_score(ScoringStrategy::MostAllocated, asked), 75);
+        assert_eq!(fit_score(ScoringStrategy::MostAllocated, not_asked), 50);
     }
 
     #[test]
     fn overcommitted_node_scores_zero_when_spreading_and_full_when_packing() {
         let over = [usage(Resource::Cpu, 10, 9, 4)];
-        assert_eq!(fit_score(Strategy::LeastAllocated, over), 0);
-        assert_eq!(fit_score(Strategy::MostAllocated, over), 100);
+        assert_eq!(fit_score(ScoringStrategy::LeastAllocated, over), 0);
+        assert_eq!(fit_score(ScoringStrategy::MostAllocated, over), 100);
     }
 
     #[test]
