@@ -12,6 +12,7 @@
 //! Invariants, each with the test that guards it, are in `ARCHITECTURE.md`.
 
 pub mod i18n;
+pub mod problem;
 pub mod report;
 pub mod scenario;
 pub mod session;

@@ -9,6 +9,10 @@ pub fn text(key: Key) -> &'static str {
         Key::LabName => "Seven of Eight",
         Key::LabTitle => "Seven of Eight, a GPU autoscaling lab",
         Key::Experiments => "Experiments",
+        Key::ProblemScenario => "This experiment cannot be opened",
+        Key::ProblemLink => "This link cannot be opened",
+        Key::ProblemLinkValues => "Some values of the link were not used",
+        Key::ProblemTrace => "This trace cannot be used",
 
         // --- Map ---
         Key::MapTitle => "Cluster",

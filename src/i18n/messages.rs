@@ -37,6 +37,10 @@ catalogue! {
     LabName,
     LabTitle,
     Experiments,
+    ProblemScenario,
+    ProblemLink,
+    ProblemLinkValues,
+    ProblemTrace,
 
     // --- Map (racks, nodes, cells, tools, pending tray, drag and refusals) ---
     MapTitle,

@@ -87,6 +87,7 @@ fn branch<'a>(branches: &'a str, category: &str) -> Option<&'a str> {
 }
 
 /// The placeholder names of a template, sorted, each once.
+#[cfg(test)]
 pub fn placeholders(template: &str) -> Vec<String> {
     let mut names = Vec::new();
     collect(template, &mut names);
@@ -95,6 +96,7 @@ pub fn placeholders(template: &str) -> Vec<String> {
     names
 }
 
+#[cfg(test)]
 fn collect(template: &str, names: &mut Vec<String>) {
     let mut rest = template;
     while let Some(at) = rest.find('{') {

@@ -4,8 +4,13 @@
 //! Undo, rewind, forks, sharing and playback live and are tested here.
 
 mod model;
-mod playback;
+mod open;
 mod run;
+mod update;
 
-pub use model::{Dialog, Effect, Message, Model, Notice, OpenError, Selection, Speed, Theme, update};
-pub use run::Run;
+#[cfg(test)]
+mod session_test;
+
+pub use model::{Dialog, Effect, Message, Model, Notice, Problem, Selection, Speed, Theme};
+pub use run::{Advanced, Run};
+pub use update::update;

@@ -1,7 +1,10 @@
-//! Model, messages, effects, and the pure `update` between them.
+//! Model, messages, effects.
 
 use super::run::Run;
 use crate::i18n;
+use crate::scenario::{self, Task};
+use crate::share::Origin;
+pub use crate::problem::Problem;
 use crate::sim::command::{Command, Refusal};
 use crate::sim::id::{GroupId, NodeId};
 use crate::sim::snapshot::Snapshot;
@@ -54,14 +57,6 @@ pub enum Dialog {
     },
 }
 
-/// One thing wrong with input: where, what, and what was used instead.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Problem {
-    /// `line 12`, `hpa.target_percent`, `x1`: a place that the person can find.
-    pub place: String,
-    pub what: String,
-}
-
 /// A short line that needs no answer, shown until the next act.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notice {
@@ -70,6 +65,8 @@ pub enum Notice {
     /// The future that was recorded after this moment is gone: the run forked here.
     Forked { at: Time, commands_dropped: usize },
     LinkCopied,
+    /// The link's run came out differently: it was made with another engine, or tampered with.
+    OtherResult,
     TraceLoaded { name: String, requests: usize, length: Span },
     /// Storage is blocked: preferences are not kept.
     NotKept,
@@ -108,6 +105,8 @@ pub enum Message {
     Share,
     CloseDialog,
     DismissNotice,
+    /// The shell reports something (link copied, storage blocked).
+    Notify(Notice),
     CycleTheme,
     SetLang(String),
 }
@@ -124,11 +123,21 @@ pub enum Effect {
     Announce(i18n::Message),
 }
 
-/// The whole state of the page that is not the simulation's.
+/// The whole state of the page.
 #[derive(Clone)]
 pub struct Model {
     pub run: Run,
     pub snapshot: Rc<Snapshot>,
+    /// Id of the library scenario that the run came from, or the name of a file.
+    pub scenario: String,
+    /// Where the run came from, for links.
+    pub origin: Origin,
+    /// State hash that an opened link promises at its time.
+    pub(super) promised: Option<(Time, u64)>,
+    /// Tasks of the scenario, and when each was first done.
+    pub tasks: Vec<(Task, Option<Time>)>,
+    /// Name of the trace that drives the scaled service, if one was loaded.
+    pub trace: Option<(String, u64)>,
     pub playing: bool,
     pub speed: Speed,
     pub selection: Selection,
@@ -136,6 +145,138 @@ pub struct Model {
     pub notice: Option<Notice>,
     pub theme: Theme,
     pub lang: i18n::Lang,
-    /// Where the present frame wants to get to.
-    target: Time,
+    /// Grows whenever the snapshot was taken anew: a cheap equality for views.
+    pub version: u64,
+    /// Where the present frame wants to get to, in µs (finer than one frame's step may be).
+    target_us: f64,
+    /// A jump (seek, link) still has events to run.
+    jumping: Option<Time>,
+}
+
+/// Longest stretch of wall clock that one frame makes up for: a tab that slept does not race.
+const FRAME_MAX_US: u64 = 100_000;
+
+impl Model {
+    /// A model with the first scenario of the library.
+    ///
+    /// # Errors
+    /// If the library itself is broken; tests see that it is not.
+    pub fn new(lang: i18n::Lang, theme: Theme) -> Result<Model, Problem> {
+        let id = scenario::LIBRARY[0].0;
+        let broken = |p: Vec<Problem>| p.into_iter().next().unwrap_or_else(|| Problem::new(id, "cannot be read"));
+        let first = scenario::library(id).ok_or_else(|| Problem::new(id, "is missing"))?.map_err(broken)?;
+        let tasks = first.tasks.into_iter().map(|t| (t, None)).collect();
+        let run = Run::new(Arc::new(first.setup), Vec::new()).map_err(|e| Problem::new(id, e.to_string()))?;
+        let snapshot = Rc::new(run.world().snapshot());
+        let target_us = run.now().0 as f64;
+        Ok(Model {
+            run,
+            snapshot,
+            scenario: id.to_owned(),
+            origin: Origin::Library(id.to_owned()),
+            promised: None,
+            tasks,
+            trace: None,
+            playing: false,
+            speed: Speed(60),
+            selection: Selection::Nothing,
+            dialog: None,
+            notice: None,
+            theme,
+            lang,
+            version: 0,
+            target_us,
+            jumping: None,
+        })
+    }
+
+    /// A frame began: `wall` has passed since the last one. Returns whether there is work.
+    pub fn begin_frame(&mut self, wall: Span) -> bool {
+        if self.jumping.is_some() {
+            return true;
+        }
+        if !self.playing {
+            return false;
+        }
+        let step_us = wall.0.min(FRAME_MAX_US) as f64 * f64::from(self.speed.0);
+        // When the machine cannot keep up, simulated time falls behind instead of piling up.
+        let ahead_us = (self.target_us - self.run.now().0 as f64).max(0.0);
+        self.target_us = self.run.now().0 as f64 + step_us + ahead_us.min(step_us);
+        true
+    }
+
+    /// Runs at most `events_max` events of the frame. True when the frame's time is reached: the
+    /// shell calls this until it is, or until its own time budget is spent.
+    pub fn slice(&mut self, events_max: usize) -> bool {
+        let goal = self.jumping.unwrap_or(Time(self.target_us as u64));
+        let done = self.run.advance(goal, events_max).reached;
+        if done && self.jumping.take().is_some() {
+            self.hold_here();
+            self.check_promise();
+        }
+        if self.run.now() >= self.run.end() {
+            self.playing = false;
+            return true;
+        }
+        done
+    }
+
+    /// The frame ends: takes the snapshot that is drawn.
+    pub fn end_frame(&mut self) {
+        self.refresh();
+    }
+
+    /// Whether a jump is still running.
+    pub fn is_jumping(&self) -> bool {
+        self.jumping.is_some()
+    }
+
+    /// Whether a link's run came out as its sender saw it.
+    fn check_promise(&mut self) {
+        if let Some((at, hash)) = self.promised.take()
+            && at == self.run.now()
+            && hash != self.run.world().state_hash()
+        {
+            self.notice = Some(Notice::OtherResult);
+        }
+    }
+
+    pub(super) fn refresh(&mut self) {
+        self.snapshot = Rc::new(self.run.world().snapshot());
+        let now = self.run.now();
+        for (task, done) in &mut self.tasks {
+            if done.is_some_and(|t| t > now) {
+                *done = None; // rewound to before it
+            }
+            if done.is_none() && task.check.holds(&self.snapshot) {
+                *done = Some(now);
+            }
+        }
+        self.version += 1;
+    }
+
+    pub(super) fn jump_to(&mut self, at: Time) {
+        let at = at.min(self.run.end());
+        self.run.seek(at, 0);
+        self.jumping = Some(at);
+    }
+
+    /// Forgets what frames still wanted: playing goes on from where the world stands.
+    pub(super) fn hold_here(&mut self) {
+        self.target_us = self.run.now().0 as f64;
+    }
+
+    pub(super) fn replace_run(&mut self, run: Run) {
+        self.run = run;
+        self.promised = None;
+        for (_, done) in &mut self.tasks {
+            *done = None;
+        }
+        self.playing = false;
+        self.jumping = None;
+        self.selection = Selection::Nothing;
+        self.notice = None;
+        self.hold_here();
+        self.refresh();
+    }
 }

@@ -33,39 +33,44 @@ pub struct Stamped {
     pub command: Command,
 }
 
-/// Why a command was refused. A refused command changes nothing and is not logged.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// Why a command was refused. A refused command changes nothing and is not logged. The texts here
+/// are for the command line; the page has its own in the catalogue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum Refusal {
-    /// The thing it names does not exist (any more).
+    #[error("there is no such node")]
     NoSuchNode,
+    #[error("there is no such rack")]
     NoSuchRack,
+    #[error("there is no such replica")]
     NoSuchGroup,
+    #[error("there is no such service")]
     NoSuchService,
+    #[error("the palette has no such entry")]
     NoSuchPaletteItem,
-    /// It is there already.
+    #[error("it is there already")]
     SamePlace,
-    /// A GB200 tray needs the NVLink switches of an NVL72 rack.
+    #[error("a GB200 tray needs the NVLink switches of an NVL72 rack")]
     TrayNeedsNvl72,
-    /// An HGX baseboard's NVLink ends at its chassis; it cannot join another NVLink domain.
+    #[error("the NVLink of an HGX board ends at its chassis, so it cannot join another NVLink domain")]
     HgxIsItsOwnDomain,
-    /// A PCIe card has no NVLink.
+    #[error("a PCIe card has no NVLink")]
     PcieHasNoNvlink,
-    /// No slot is left: how many it holds.
+    #[error("all {slots} slots are taken")]
     RackFull { slots: u32 },
-    /// Hardware does not travel between availability zones.
+    #[error("hardware does not travel between availability zones")]
     OtherZone,
-    /// The node has not finished booting.
+    #[error("the node has not finished booting")]
     NodeBooting,
-    /// The node is already leaving or moving.
+    #[error("the node is leaving or moving already")]
     NodeLeaving,
-    /// The group is already going away.
+    #[error("the replica is stopping already")]
     GroupLeaving,
-    /// A service that **Launch** does not add to.
+    #[error("this service is not launched by hand")]
     NotLaunchable,
-    /// The prompt is longer than the model's context.
+    #[error("{asked} tokens are more than the context of {limit}")]
     ContextLimit { asked: u32, limit: u32 },
-    /// A parameter out of range, or contradicting another.
+    #[error(transparent)]
     Param(super::param::ParamError),
-    /// A bound of the lab: what and how much.
+    #[error("at most {limit}")]
     TooMany { limit: u32 },
 }

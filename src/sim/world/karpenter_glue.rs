@@ -3,7 +3,7 @@
 
 use super::World;
 use super::metering::price_of;
-use super::placement_glue::{GPU_PRODUCT, ZONE};
+use super::placement_glue::GPU_PRODUCT;
 use crate::sim::cluster::{DrainCause, Leave, PodPhase};
 use crate::sim::decision::{KeptBecause, Tone, Verdict, Who};
 use crate::sim::event::Event;

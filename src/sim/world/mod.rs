@@ -18,6 +18,7 @@ mod setup;
 mod snapshot;
 
 pub use requests::Outcome;
+pub use setup::StartError;
 
 use super::cluster::{Group, Node, Pod, Rack};
 use super::decision::Decision;

@@ -7,7 +7,7 @@ use crate::sim::money::Microusd;
 use crate::sim::time::{Span, Time};
 
 /// Which method of the disruption loop found the command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub enum Method {
     Emptiness,
     Drift,
@@ -16,7 +16,7 @@ pub enum Method {
 }
 
 /// Where a pod of a removed node would go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub enum Destination {
     Existing(NodeId),
     /// Index in [`Command::replacements`].
@@ -24,7 +24,7 @@ pub enum Destination {
 }
 
 /// A pod that has to move.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Landing {
     pub pod: PodId,
     pub to: Destination,
@@ -32,7 +32,7 @@ pub struct Landing {
 
 /// Nodes to remove, and what must be up before. With replacements, the nodes are deleted only when
 /// all replacements are initialised; a failed replacement rolls the command back.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Command {
     pub method: Method,
     pub reason: Reason,

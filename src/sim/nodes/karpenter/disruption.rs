@@ -21,7 +21,7 @@ const MULTI_NODE_MAX: usize = 100;
 const RECHECK: Span = Span::from_mins(5);
 
 /// What the loop remembers between passes.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, serde::Serialize)]
 pub struct DisruptionMemory {
     /// State of the cluster and time when consolidation last found nothing.
     consolidated: Option<(u64, Vec<NodeId>, Time)>,

@@ -7,7 +7,7 @@ use crate::sim::money::Microusd;
 use std::collections::BTreeMap;
 
 /// The machine that will be asked for.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Launch {
     /// Index of the instance type.
     pub instance_type: usize,
@@ -17,7 +17,7 @@ pub struct Launch {
 }
 
 /// A NodeClaim to create.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct NewNode {
     /// Index of the pool.
     pub pool: usize,

@@ -49,7 +49,7 @@ impl RequirementSpec {
 }
 
 /// The allowed values of one label.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Requirement {
     /// `values` are the forbidden ones, everything else is allowed.
     complement: bool,
@@ -194,7 +194,7 @@ impl Requirement {
 }
 
 /// Requirements by label key; every one must hold.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize)]
 pub struct Requirements(BTreeMap<String, Requirement>);
 
 impl Requirements {

@@ -1,0 +1,299 @@
+//! From names to indices and catalogue entries. Every contradiction is collected with its place.
+
+use super::raw::{RawAct, RawNode, RawScenario, RawService};
+use super::tasks::Task;
+use super::{Scenario, clip};
+use crate::problem::Problem;
+use crate::sim::catalog::{self, Dtype, Instance};
+use crate::sim::cluster::rack::NVL72_TRAYS;
+use crate::sim::cluster::rules::{RackFacts, can_place};
+use crate::sim::command::{Command, Stamped};
+use crate::sim::id::{NodeId, RackId, ServiceId};
+use crate::sim::limits;
+use crate::sim::param::{Param, Policy};
+use crate::sim::setup::{NodeSetup, PoolSetup, RackSetup, ServiceSetup, Setup};
+use crate::sim::snapshot::RackKind;
+use crate::sim::time::{Span, Time};
+use crate::sim::traffic::Pattern;
+use crate::sim::units::DAY_US;
+
+/// Racks, nodes and services of one scenario.
+const NODES_PER_RACK: u32 = 8;
+const SERVICES_MAX: usize = 32;
+const RACKS_MAX: usize = 64;
+
+#[derive(Default)]
+struct Problems(Vec<Problem>);
+
+impl Problems {
+    fn add(&mut self, place: impl Into<String>, what: impl Into<String>) {
+        self.0.push(Problem::new(place, what));
+    }
+}
+
+/// # Errors
+/// Everything that contradicts itself or names what does not exist.
+pub fn resolve(raw: RawScenario) -> Result<Scenario, Vec<Problem>> {
+    let mut problems = Problems::default();
+    let p = &mut problems;
+    sizes(&raw, p);
+    let racks = racks(&raw);
+    let nodes = nodes(&raw, &racks, p);
+    let services: Vec<ServiceSetup> =
+        raw.services.iter().enumerate().filter_map(|(i, s)| service(i, s, &raw.nodes, p)).collect();
+    let policy = policy(&raw, p);
+    let script = script(&raw, p);
+    let palette = instances(&raw.palette, "palette", p);
+    let pool = PoolSetup {
+        name: raw.pool.name.clone().unwrap_or_else(|| "gpu".to_owned()),
+        instances: instances(&raw.pool.instances, "pool.instances", p),
+        gpus_max: raw.pool.gpus_max,
+    };
+    let mut zones: Vec<String> = racks.iter().map(|r| r.zone.clone()).collect();
+    zones.sort();
+    zones.dedup();
+    if !problems.0.is_empty() {
+        return Err(problems.0);
+    }
+    let setup = Setup {
+        id: raw.id.clone(),
+        seed: raw.seed,
+        day_start: raw.start,
+        end: Time::ZERO + raw.length,
+        racks,
+        nodes,
+        services,
+        palette,
+        pool,
+        policy,
+        script,
+        driver: raw.driver,
+        zones,
+    };
+    let tasks = raw.tasks.into_iter().map(|t| Task { id: t.id, check: t.check }).collect();
+    Ok(Scenario { id: raw.id, setup, tasks })
+}
+
+fn sizes(raw: &RawScenario, p: &mut Problems) {
+    let mut bound = |place: &str, n: usize, min: usize, max: usize| {
+        if n < min || n > max {
+            p.add(place, format!("must have from {min} to {max} entries, has {n}"));
+        }
+    };
+    bound("racks", raw.racks.len(), 1, RACKS_MAX);
+    bound("nodes", raw.nodes.len(), 0, limits::NODES_MAX as usize);
+    bound("services", raw.services.len(), 1, SERVICES_MAX);
+    if raw.length == Span::ZERO || raw.length > Span::from_secs(limits::END_MAX_S) {
+        p.add("length", format!("must be above 0 and at most {} hours", limits::END_MAX_S / 3600));
+    }
+    for (what, names) in [
+        ("racks", raw.racks.iter().map(|r| &r.name).collect::<Vec<_>>()),
+        ("nodes", raw.nodes.iter().map(|n| &n.name).collect()),
+        ("services", raw.services.iter().map(|s| &s.name).collect()),
+    ] {
+        for (i, name) in names.iter().enumerate() {
+            if name.is_empty() || name.len() > 40 {
+                p.add(format!("{what}[{i}].name"), "must have from 1 to 40 characters");
+            }
+            if names[..i].contains(name) {
+                p.add(format!("{what}[{i}].name"), format!("`{}` is there twice", clip(name)));
+            }
+        }
+    }
+}
+
+fn racks(raw: &RawScenario) -> Vec<RackSetup> {
+    let rack = raw.racks.iter().map(|r| RackSetup {
+        name: r.name.clone(),
+        zone: r.zone.clone(),
+        block: r.block.clone(),
+        kind: r.kind,
+        slots: r.slots.unwrap_or(if r.kind == RackKind::Nvl72 { NVL72_TRAYS } else { NODES_PER_RACK }).min(NVL72_TRAYS),
+    });
+    rack.collect()
+}
+
+fn instance(name: &str, place: &str, p: &mut Problems) -> Option<&'static Instance> {
+    let found = catalog::instance(name);
+    let Some(instance) = found else {
+        let known = catalog::servable_instances().map(|i| i.name);
+        let hint = crate::yaml::suggest(name, known).map(|s| format!("; did you mean `{s}`?")).unwrap_or_default();
+        p.add(place, format!("no instance type `{}` in the catalogue{hint}", clip(name)));
+        return None;
+    };
+    if catalog::gpu(instance.gpu).is_none() {
+        p.add(place, format!("`{name}`: its GPU `{}` has no performance figures", instance.gpu));
+        return None;
+    }
+    Some(instance)
+}
+
+fn instances(names: &[String], place: &str, p: &mut Problems) -> Vec<&'static Instance> {
+    let found = names.iter().enumerate().filter_map(|(i, n)| instance(n, &format!("{place}[{i}]"), p));
+    found.collect()
+}
+
+fn nodes(raw: &RawScenario, racks: &[RackSetup], p: &mut Problems) -> Vec<NodeSetup> {
+    let mut used = vec![0u32; racks.len()];
+    let mut nodes = Vec::new();
+    for (i, n) in raw.nodes.iter().enumerate() {
+        let place = format!("nodes[{i}] ({})", clip(&n.name));
+        let Some(instance) = instance(&n.instance, &place, p) else { continue };
+        let Some(rack) = racks.iter().position(|r| r.name == n.rack) else {
+            p.add(place, format!("no rack `{}`", clip(&n.rack)));
+            continue;
+        };
+        let r = &racks[rack];
+        let facts = RackFacts { kind: r.kind, zone: &r.zone, slots: r.slots, slots_used: used[rack] };
+        if let Err(why) = can_place(instance, facts, None) {
+            p.add(place, format!("cannot stand in rack `{}`: {why}", r.name));
+            continue;
+        }
+        used[rack] += 1;
+        let rack = RackId::from_index(rack);
+        nodes.push(NodeSetup { name: n.name.clone(), instance, rack, managed: n.managed });
+    }
+    nodes
+}
+
+fn service(index: usize, s: &RawService, nodes: &[RawNode], p: &mut Problems) -> Option<ServiceSetup> {
+    let place = format!("services[{index}] ({})", clip(&s.name));
+    let at = |field: &str| format!("{place}.{field}");
+    let before = p.0.len();
+    let model = catalog::model(&s.model);
+    if model.is_none() {
+        let hint = crate::yaml::suggest(&s.model, catalog::offered_models().map(|m| m.id));
+        let hint = hint.map(|m| format!("; did you mean `{m}`?")).unwrap_or_default();
+        p.add(at("model"), format!("no model `{}` in the catalogue{hint}", clip(&s.model)));
+    }
+    let gpu = s.gpu.as_deref().map(|id| (id, catalog::gpu(id)));
+    if let Some((id, None)) = gpu {
+        p.add(at("gpu"), format!("no GPU `{}` in the catalogue", clip(id)));
+    }
+    if !(1..=64).contains(&s.workers) || !(1..=8).contains(&s.gpus_per_worker) {
+        p.add(at("workers"), "from 1 to 64 workers of 1 to 8 GPUs");
+    }
+    let mut placed = Vec::new();
+    for (name, count) in &s.placed {
+        match nodes.iter().position(|n| n.name == *name) {
+            Some(node) if *count <= 8 => placed.extend(std::iter::repeat_n(node as u32, *count as usize)),
+            Some(_) => p.add(at("placed"), format!("`{name}`: at most 8 replicas on a node")),
+            None => p.add(at("placed"), format!("no node `{}`", clip(name))),
+        }
+    }
+    let replicas = s.replicas.unwrap_or(placed.len() as u32);
+    if replicas > 64 || (replicas as usize) < placed.len() {
+        p.add(at("replicas"), format!("from {} (those placed) to 64, is {replicas}", placed.len()));
+    }
+    for problem in s.traffic.problems() {
+        p.add(at(&format!("traffic.{}", problem.path)), problem.message);
+    }
+    if matches!(s.traffic.pattern, Pattern::Trace(_)) {
+        p.add(at("traffic.pattern"), "a trace is given with --trace or dropped on the page, not named in the file");
+    }
+    if s.client_timeout == Span::ZERO {
+        p.add(at("client_timeout"), "must be above 0");
+    }
+    let model = model?;
+    if s.max_model_len.is_some_and(|n| n == 0 || n > model.context_length) {
+        p.add(at("max_model_len"), format!("from 1 to the model's context of {} tokens", model.context_length));
+    }
+    if p.0.len() > before {
+        return None;
+    }
+    let bf16_or_only = if model.fp8_only { Dtype::Fp8 } else { Dtype::Bf16 };
+    Some(ServiceSetup {
+        name: s.name.clone(),
+        model,
+        weight_dtype: s.weights.unwrap_or(bf16_or_only),
+        kv_dtype: s.kv.unwrap_or(Dtype::Bf16),
+        workers: s.workers,
+        gpus_per_worker: s.gpus_per_worker,
+        gpu: gpu.and_then(|(_, g)| g),
+        cpu_m: s.cpu_m,
+        mem_mib: s.mem_mib,
+        replicas,
+        placed,
+        scaled: s.scaled,
+        launchable: s.launchable,
+        max_model_len: s.max_model_len,
+        max_num_seqs: s.max_num_seqs,
+        priority: s.priority,
+        grace: s.grace,
+        slo_ttft: s.slo.ttft,
+        slo_tpot: s.slo.tpot,
+        client_timeout: s.client_timeout,
+        traffic: s.traffic.clone(),
+        trace: None,
+        image_cached: s.image_cached,
+    })
+}
+
+fn policy(raw: &RawScenario, p: &mut Problems) -> Policy {
+    let mut policy = Policy::default();
+    // The maximum first: a minimum is checked against it.
+    let mut values: Vec<(Param, i64, String)> = Vec::new();
+    for (section, entries) in &raw.policy {
+        for (key, text) in entries {
+            let id = format!("{section}.{key}");
+            let Some(param) = Param::from_id(&id) else {
+                let hint = crate::yaml::suggest(&id, Param::ALL.iter().map(|q| q.id()));
+                let hint = hint.map(|q| format!("; did you mean `{q}`?")).unwrap_or_default();
+                p.add(format!("policy.{id}"), format!("unknown parameter{hint}"));
+                continue;
+            };
+            match param.parse(text) {
+                Ok(value) => values.push((param, value, id)),
+                Err(error) => p.add(format!("policy.{id}"), error.to_string()),
+            }
+        }
+    }
+    values.sort_by_key(|(param, _, _)| *param != Param::MaxReplicas);
+    for (param, value, id) in values {
+        if let Err(error) = policy.set(param, value) {
+            p.add(format!("policy.{id}"), error.to_string());
+        }
+    }
+    policy
+}
+
+fn script(raw: &RawScenario, p: &mut Problems) -> Vec<Stamped> {
+    let service = |name: &str| raw.services.iter().position(|s| s.name == name).map(ServiceId::from_index);
+    let mut script = Vec::new();
+    for (i, step) in raw.script.iter().enumerate() {
+        let place = format!("script[{i}]");
+        let after = (step.at.0 + DAY_US - raw.start.0) % DAY_US;
+        let at = Time(after);
+        let mut push = |command| script.push(Stamped { at, command });
+        match &step.act {
+            RawAct::Launch(name) => match service(name) {
+                Some(service) => push(Command::LaunchGang { service }),
+                None => p.add(place, format!("no service `{}`", clip(name))),
+            },
+            RawAct::Spike(spike) => match service(&spike.service) {
+                Some(service) => push(Command::InjectSpike {
+                    service,
+                    requests: spike.requests,
+                    over: spike.over,
+                    long_prompt_tokens: spike.long_prompt_tokens,
+                }),
+                None => p.add(place, format!("no service `{}`", clip(&spike.service))),
+            },
+            RawAct::Release(name) => match raw.nodes.iter().position(|n| n.name == *name) {
+                Some(node) => push(Command::ReleaseNode { node: NodeId::from_index(node) }),
+                None => p.add(place, format!("no node `{}`", clip(name))),
+            },
+            RawAct::Set(values) => {
+                for (id, text) in values {
+                    match Param::from_id(id).map(|q| (q, q.parse(text))) {
+                        Some((param, Ok(value))) => push(Command::Set { param, value }),
+                        Some((_, Err(error))) => p.add(place.clone(), error.to_string()),
+                        None => p.add(place.clone(), format!("unknown parameter `{}`", clip(id))),
+                    }
+                }
+            }
+        }
+    }
+    script.sort_by_key(|s| s.at);
+    script
+}

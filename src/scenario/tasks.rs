@@ -1,0 +1,61 @@
+//! Tasks and their automatic checks: predicates over a snapshot.
+
+use crate::sim::snapshot::{GroupStage, Snapshot};
+use crate::sim::time::Span;
+use crate::sim::units::span;
+use serde::Deserialize;
+
+/// One task of a scenario.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Task {
+    pub id: String,
+    pub check: Check,
+}
+
+/// When a task counts as done.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Check {
+    /// A gang below its minimum holds at least so many GPUs.
+    HeldGpus { at_least: u32 },
+    /// A replica of the service serves and burnt less than this while it waited for partners.
+    Started {
+        service: String,
+        #[serde(with = "span")]
+        held_below: Span,
+    },
+    /// A replica of the service serves, all its GPUs in one NVLink domain.
+    OneDomain { service: String },
+    /// The HPA keeps its replicas (inside its tolerance) while at least so many requests wait.
+    KeptWhileWaiting { at_least: u32 },
+    /// At least so many replicas of the service are ready and no request waits.
+    CaughtUp { service: String, replicas: u32 },
+    /// Consolidation is emptying a node that answers requests.
+    EvictedWhileServing,
+}
+
+impl Check {
+    /// Whether the condition holds now. A name of a service that does not exist never holds.
+    pub fn holds(&self, s: &Snapshot) -> bool {
+        let service = |name: &str| s.services.iter().find(|v| v.name == name);
+        let serving = |name: &str| {
+            let id = service(name).map(|v| v.id);
+            s.groups.iter().filter(move |g| Some(g.service) == id && g.stage == GroupStage::Serving)
+        };
+        match self {
+            Check::HeldGpus { at_least } => s.groups.iter().any(|g| {
+                let per_pod = s.services.get(g.service.index()).map_or(1, |v| v.gpus_per_replica / v.workers.max(1));
+                g.held_since.is_some() && g.pods_bound * per_pod >= *at_least
+            }),
+            Check::Started { service, held_below } => serving(service).any(|g| g.held_gpu_time < *held_below),
+            Check::OneDomain { service } => serving(service).any(|g| !g.crosses_domains),
+            Check::KeptWhileWaiting { at_least } => {
+                s.services.iter().any(|v| v.waiting >= *at_least && v.hpa.as_ref().is_some_and(|h| h.inside_tolerance))
+            }
+            Check::CaughtUp { service: name, replicas } => {
+                service(name).is_some_and(|v| v.replicas_ready >= *replicas && v.waiting == 0)
+            }
+            Check::EvictedWhileServing => s.nodes_layer.evicting.is_some_and(|(_, in_flight)| in_flight > 0),
+        }
+    }
+}
