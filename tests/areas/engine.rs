@@ -7,6 +7,7 @@ use seven_of_eight::sim::engine::collectives::{AllReduceCost, transfer_us};
 use seven_of_eight::sim::engine::memory::{self, EngineLimits};
 use seven_of_eight::sim::engine::{
     EngineEvent, EngineSettings, EngineSpec, Fabric, HostProfile, PrefillWork, Replica, StepCost, cold_start, queueing,
+    sharing::{Sharing, small_model_slowdown},
 };
 use seven_of_eight::sim::id::RequestId;
 use seven_of_eight::sim::rng::Stream;
@@ -37,6 +38,7 @@ impl Errors {
             "closed_loop" => closed_loop(given, metric),
             "offline_throughput" => offline(given),
             "startup_stage" => startup(given),
+            "gpu_sharing" => sharing(given),
             "queueing" => queue(given, metric),
             other => return Outcome::NotBuilt(other.to_owned()),
         };
@@ -197,6 +199,18 @@ fn startup(given: &Value) -> Option<f64> {
         }
         _ => None,
     }
+}
+
+fn sharing(given: &Value) -> Option<f64> {
+    let sharing = match text(given, "mode") {
+        "time_slicing" => Sharing::TimeSlicing,
+        "mps" => Sharing::Mps,
+        "mig" => Sharing::Mig {
+            compute_slices: text(given, "profile").split_once('g')?.0.parse().ok()?,
+        },
+        _ => return None,
+    };
+    Some(small_model_slowdown(sharing, count(given, "busy_pods")?))
 }
 
 /// An engine that holds requests of up to `tokens` tokens.
@@ -433,7 +447,7 @@ const RUNS: u64 = 40;
 
 /// More servers at the same load: waiting is rarer, and slower to even out per request.
 fn requests_per_run(servers: u32) -> u32 {
-    if servers >= 8 { 12_000 } else { 5_000 }
+    if servers >= 8 { 24_000 } else { 8_000 }
 }
 
 /// Mean over the runs, with the load that each run happened to draw as control variate: most of the

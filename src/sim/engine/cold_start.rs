@@ -155,24 +155,6 @@ pub fn weights_read_s(bytes: f64, bytes_per_s: f64) -> f64 {
     }
 }
 
-/// Pulling and unpacking the image, seconds; a glance at the disk when it is cached.
-fn image_s(image: &Image, node_bytes_per_s: f64) -> (f64, f64) {
-    if image.cached {
-        return (CACHED_IMAGE_S, 0.0);
-    }
-    let rate = image.registry_bytes_per_s.min(node_bytes_per_s);
-    (
-        weights_read_s(image.compressed_bytes as f64, rate),
-        image.unpacked_bytes as f64 / UNPACK_BYTES_PER_S,
-    )
-}
-
-/// Until the image is on the node: pull and unpack.
-pub fn image_time(image: &Image, node_bytes_per_s: f64) -> Span {
-    let (pull_s, unpack_s) = image_s(image, node_bytes_per_s);
-    Span::from_secs_f64(pull_s + unpack_s)
-}
-
 /// The stages in order. A stage that takes no time is listed with zero.
 pub fn stages(start: &ColdStart) -> Vec<(Stage, Span)> {
     let (spec, image) = (&start.spec, &start.image);

@@ -73,14 +73,6 @@ pub fn short_gib(error: &StartError) -> f64 {
     }
 }
 
-/// How much memory per GPU is missing, GiB; 0 for refusals that memory cannot mend.
-pub fn short_gib(error: &StartError) -> f64 {
-    match error {
-        StartError::WeightsDoNotFit { weights_gib, available_gib } => weights_gib - available_gib,
-        _ => 0.0,
-    }
-}
-
 /// Weight bytes on the fullest GPU of the replica.
 pub fn weight_bytes_per_gpu(spec: &EngineSpec) -> f64 {
     let model = spec.model;
