@@ -6,10 +6,9 @@ use seven_of_eight::sim::money::Microusd;
 use seven_of_eight::sim::nodes::karpenter::pool::{AllowedNodes, Limits};
 use seven_of_eight::sim::nodes::karpenter::requirement::{Operator, RequirementSpec};
 use seven_of_eight::sim::nodes::karpenter::taints::{Effect, Taint, Toleration, TolerationOp};
-use seven_of_eight::sim::nodes::karpenter::types::DoNotDisrupt;
 use seven_of_eight::sim::nodes::karpenter::{
-    Budget, CapacityType, IceMemory, InstanceType, NodeView, Offering, Owner, Pdb, PodView, Policy, Pool, Reason,
-    Resources, Settings, View, node_labels,
+    Budget, CapacityType, DoNotDisrupt, IceMemory, InstanceType, NodeView, Offering, Owner, Pdb, PodView, Policy, Pool,
+    Reason, Resources, Settings, View, node_labels,
 };
 use seven_of_eight::sim::time::{Span, Time};
 use std::collections::BTreeMap;

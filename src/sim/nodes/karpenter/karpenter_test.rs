@@ -115,7 +115,7 @@ fn a_kept_node_says_why() {
     };
     let pod = PodId(0);
     assert_eq!(
-        reason(&|v| v.nodes[0].pods[0].do_not_disrupt = Some(types::DoNotDisrupt::Always)),
+        reason(&|v| v.nodes[0].pods[0].do_not_disrupt = Some(DoNotDisrupt::Always)),
         KeptReason::DoNotDisrupt { pod: Some(pod) }
     );
     assert_eq!(
@@ -406,7 +406,7 @@ fn assert_existing_fit(view: &View, moves: &[(PodId, NodeId)]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_plan_overfills_a_node_or_breaks_a_limit(view in random_view()) {
@@ -457,12 +457,13 @@ proptest! {
         if let Some(allowed) = budgets::allowed(&view, 0, command.reason, NOW) {
             prop_assert!(command.nodes.len() <= allowed as usize);
         }
-        let moving: Vec<PodId> = command
+        let mut moving: Vec<PodId> = command
             .nodes
             .iter()
             .flat_map(|id| &view.node(*id).expect("node exists").pods)
             .map(|p| p.id)
             .collect();
+        moving.sort();
         if view.pools[0].policy == Policy::WhenEmpty && command.reason != Reason::Drifted {
             prop_assert!(moving.is_empty());
         }
