@@ -8,8 +8,8 @@ WASM_TARGET=wasm32-unknown-unknown
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$ROOT"
-export PATH="$ROOT/target/tools/bin:$PATH"
-if [ -d "${CARGO_HOME:-$HOME/.cargo}/bin" ]; then export PATH="$PATH:${CARGO_HOME:-$HOME/.cargo}/bin"; fi
+# rustup's folder first, whatever the shell knows of it: Debian's cargo must not build natively.
+export PATH="$ROOT/target/tools/bin:${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
 
 # The Debian path compiles with another compiler and so has its own target folder.
 WASM_WEB_DIR="$ROOT/target/wasm-web"

@@ -52,5 +52,6 @@ async fn a_lab_that_cannot_start_says_so() -> Result<()> {
         .await?;
     page.goto("").await?;
     page.wait_for("#start-status", "The lab could not start").await?;
+    page.shot("cannot-start").await?;
     Ok(())
 }
