@@ -1,1 +1,3 @@
-//! (being built)
+//! Share links. (being built)
+
+pub mod codec;

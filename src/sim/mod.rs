@@ -20,4 +20,5 @@ pub mod series_view;
 pub mod snapshot;
 pub mod time;
 pub mod traffic;
+pub mod units;
 pub mod wait;

@@ -50,7 +50,7 @@ fn what_is_left_out_is_refused_with_its_place() {
         ("a: 1\n---\nb: 2\n", 3, 1, "a second document"),
         ("a: 1\n\tb: 2\n", 1, 4, "found a tab"),
         ("a: [1, 2\nb: 3\n", 2, 2, "not YAML"),
-        ("a: \"b\n", 2, 1, "not YAML"),
+        ("a: \"b\n", 1, 4, "not YAML"),
         ("a: 1\nb: \u{0}\n", 2, 4, "NUL"),
     ] {
         let found = problem(text);
