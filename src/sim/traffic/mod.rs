@@ -1,1 +1,26 @@
-//! (being built)
+//! Requests of clients: when they arrive and how long their prompts and answers are.
+//!
+//! [`TrafficSettings`] (from a scenario) -> [`Source`], an iterator of [`Arrival`]s in time order;
+//! the world pulls one at a time and schedules it. A source draws from its own named streams only
+//! (`NAME/gaps`, `NAME/prompt`, `NAME/output`, and three for each spike), and its draws depend on
+//! nothing but the arrivals themselves: no policy, replica count or client timeout shifts them.
+
+mod arrivals;
+mod lengths;
+mod pattern;
+mod profile;
+mod source;
+mod spike;
+pub mod trace;
+
+pub use arrivals::{Arrivals, Gaps};
+pub use lengths::{LengthSampler, Lengths};
+pub use pattern::{Diurnal, OfficeDay, Pattern, Stage, TraceUse, TrafficProblem, TrafficSettings};
+pub use source::{Arrival, Origin, Source};
+pub use spike::Spike;
+pub use trace::{Trace, TraceReader};
+
+#[cfg(test)]
+mod source_test;
+#[cfg(test)]
+mod trace_test;

@@ -1,0 +1,89 @@
+//! Lengths of prompts and answers, in tokens.
+
+use super::pattern::{Problems, positive};
+use crate::sim::rng::Stream;
+use serde::{Deserialize, Serialize};
+
+/// Tokens of one prompt or answer.
+pub const TOKENS_MAX: u32 = 10_000_000;
+/// Entries of [`Lengths::List`].
+pub const LIST_MAX: usize = 10_000;
+
+/// How lengths are spread. Every length is at least one token.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Lengths {
+    /// Always the same.
+    Fixed(u32),
+    /// Any of `min..=max`, all as likely.
+    Uniform { min: u32, max: u32 },
+    /// Log-normal, by its own mean and coefficient of variation; longer ones count as `max`, which
+    /// lowers the mean a little.
+    Lognormal { mean: f64, cv: f64, max: u32 },
+    /// Any of these, all as likely.
+    List(Vec<u32>),
+}
+
+impl Lengths {
+    pub(super) fn check(&self, problems: &mut Problems, path: &str) {
+        let mut tokens = |path: String, n: u32| {
+            if !(1..=TOKENS_MAX).contains(&n) {
+                problems.add(path, format!("must be from 1 to {TOKENS_MAX} tokens, is {n}"));
+            }
+        };
+        match self {
+            Lengths::Fixed(n) => tokens(format!("{path}.fixed"), *n),
+            Lengths::Uniform { min, max } => {
+                tokens(format!("{path}.uniform.min"), *min);
+                tokens(format!("{path}.uniform.max"), *max);
+                if min > max {
+                    problems.add(format!("{path}.uniform.min"), format!("{min} is above max {max}"));
+                }
+            }
+            Lengths::Lognormal { mean, cv, max } => {
+                tokens(format!("{path}.lognormal.max"), *max);
+                positive(problems, format!("{path}.lognormal.mean"), *mean, f64::from(TOKENS_MAX));
+                positive(problems, format!("{path}.lognormal.cv"), *cv, 100.0);
+            }
+            Lengths::List(list) => {
+                for (i, n) in list.iter().enumerate().take(LIST_MAX) {
+                    tokens(format!("{path}.list[{i}]"), *n);
+                }
+                if list.is_empty() || list.len() > LIST_MAX {
+                    problems.add(
+                        format!("{path}.list"),
+                        format!("must have from 1 to {LIST_MAX} entries"),
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Draws lengths, one word of its stream each.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LengthSampler {
+    lengths: Lengths,
+    stream: Stream,
+}
+
+impl LengthSampler {
+    pub fn new(lengths: Lengths, stream: Stream) -> LengthSampler {
+        LengthSampler { lengths, stream }
+    }
+
+    /// The next length, in tokens.
+    pub fn draw(&mut self) -> u32 {
+        let tokens = match &self.lengths {
+            Lengths::Fixed(n) => *n,
+            // Below 2^32, as both ends are.
+            Lengths::Uniform { min, max } => self.stream.integer(u64::from(*min), u64::from(*max)) as u32,
+            Lengths::Lognormal { mean, cv, max } => (self.stream.lognormal(*mean, *cv).round() as u32).min(*max),
+            Lengths::List(list) => {
+                let last = (list.len() as u64).saturating_sub(1);
+                list.get(self.stream.integer(0, last) as usize).copied().unwrap_or(1)
+            }
+        };
+        tokens.clamp(1, TOKENS_MAX)
+    }
+}
