@@ -98,9 +98,10 @@ need_wasm() {
     rustup_has_wasm && return 0
     if have rustup; then
       say "setup: rustup target add $WASM_TARGET (the browser front is Wasm)"
-      quietly rustup-target timeout 300 rustup target add "$WASM_TARGET" && return 0
+      mkdir -p target/ci
+      timeout 300 rustup target add "$WASM_TARGET" >target/ci/rustup-target.log 2>&1 </dev/null && return 0
     fi
-    [ "${LAB_WASM:-}" != rustup ] || die "the Wasm target could not be added"
+    [ "${LAB_WASM:-}" != rustup ] || die "the Wasm target could not be added (output: target/ci/rustup-target.log)"
     say "setup: rustup cannot add it; Debian's Rust builds the Wasm from source instead"
   fi
   need_debian_wasm
