@@ -6,6 +6,7 @@ use seven_of_eight::scenario;
 use seven_of_eight::sim::command::Command;
 use seven_of_eight::sim::id::{GroupId, NodeId, RackId, ServiceId};
 use seven_of_eight::sim::param::{Kind, Param};
+use seven_of_eight::sim::snapshot::Snapshot;
 use seven_of_eight::sim::time::{Span, Time};
 use seven_of_eight::sim::world::World;
 use std::sync::Arc;
@@ -70,13 +71,13 @@ proptest! {
             world.advance(at, usize::MAX);
             prop_assert!(world.now() >= before);
             let allowed = world.check(&command);
-            let hash = world.state_hash();
-            let decisions = world.snapshot().decisions;
+            let before = world.snapshot();
             let result = world.apply(&command);
             prop_assert_eq!(allowed.is_ok(), result.is_ok());
             if result.is_err() {
-                prop_assert!(world.snapshot().decisions <= decisions + 1);
-                prop_assert_ne!(hash, 0);
+                let after = world.snapshot();
+                prop_assert!(after.decisions <= before.decisions + 1, "a refusal is one record");
+                prop_assert_eq!(Snapshot { decisions: after.decisions, ..before }, after);
             }
             prop_assert_eq!(world.check_invariants(), Ok(()));
         }
