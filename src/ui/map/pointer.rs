@@ -101,7 +101,9 @@ impl Pointer {
 
     pub fn up(&self, event: &PointerEvent, racks: &[RackId], act: &Callback<Act>) {
         let ended = self.take(event.pointer_id());
-        let Some(drag) = ended.filter(|d| d.lifted) else { return };
+        if ended.is_none_or(|d| !d.lifted) {
+            return;
+        }
         let (x, y) = (f64::from(event.client_x()), f64::from(event.client_y()));
         match hit_test(&self.rects(racks), x, y) {
             Some(rack) => act.emit(Act::DropOn(rack)),

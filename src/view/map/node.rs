@@ -339,7 +339,7 @@ mod tests {
         for (name, line) in [
             ("gb-a1", "A 7/8 · waits 3 min 42 s"),
             ("gb-a3", "chat-8b · KV 71 %"),
-            ("gb-b1", "chat-8b-7 · weights 62 %"),
+            ("gb-b1", "chat-8b-8 · weights 62 %"),
             ("hgx-1", "Karpenter evicts · 11 in flight"),
             ("hgx-2", "driver, device plugin · 14 s left"),
             ("l40-1", "rag-14b · KV 34 %"),
