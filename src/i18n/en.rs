@@ -37,6 +37,7 @@ pub fn text(key: Key) -> &'static str {
         Key::MapPlaceDomain => "domain {name}",
         Key::MapPlaceRack => "{name}",
         Key::MapRackIn => "{block} · {zone}",
+        Key::MapRackInBlock => "{block}",
         Key::MapRackLabel => "{place}, {block}, {zone}, {free} of {total, plural, one {# GPU} other {# GPUs}} free",
         Key::MapNvlinkTb => "{tb} TB/s per GPU",
         Key::MapNvlinkGb => "{gb} GB/s per GPU",

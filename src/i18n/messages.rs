@@ -63,6 +63,7 @@ catalogue! {
     MapPlaceDomain { name },
     MapPlaceRack { name },
     MapRackIn { block, zone },
+    MapRackInBlock { block },
     MapRackLabel { place, block, zone, free, total },
     MapNvlinkTb { tb },
     MapNvlinkGb { gb },

@@ -63,7 +63,10 @@ fn mark(look: CellLook, done: u8, numbered: bool) -> Html {
         CellLook::Loading => html! {
             <>
                 <rect class="load" x="2.5" y="2.5" height="19" rx="3" width={(f32::from(done) * 0.19).to_string()} />
-                if !numbered { <path class="arrow halo" d="M12 6.5v9M8.5 12.2l3.5 3.5 3.5-3.5" /> }
+                if !numbered {
+                    <path class="halo" d="M12 6.5v9M8.5 12.2l3.5 3.5 3.5-3.5" />
+                    <path class="arrow" d="M12 6.5v9M8.5 12.2l3.5 3.5 3.5-3.5" />
+                }
             </>
         },
         CellLook::Held => html! {

@@ -67,11 +67,6 @@ pub fn NodeBox(props: &NodeBoxProps) -> Html {
     );
     html! {
         <div {class} data-testid={format!("node-{}", card.name)} onclick={on_click}>
-            if let Some(bandwidth) = &card.domain {
-                <div class="node-domain" title={say(lang, &Message::MapNvlinkHelp)}>
-                    { icon(RINGS) }<span>{ say(lang, bandwidth) }</span>
-                </div>
-            }
             <div class="node-head">
                 <span class={classes!("grip", (!card.movable).then_some("stuck"))} aria-hidden="true"
                     data-testid={format!("grip-{}", card.name)} onpointerdown={on_grip}>{ grip_dots() }</span>
@@ -82,17 +77,21 @@ pub fn NodeBox(props: &NodeBoxProps) -> Html {
                 </button>
                 if card.look == NodeLook::Draining || card.leaving { { icon(LOCK) } }
                 if card.reviewed { { icon(BROOM) } }
-                <span class="node-kind">{ say(lang, &card.kind) }</span>
+                if let Some(bandwidth) = &card.domain {
+                    <span class="node-domain" title={say(lang, &Message::MapNvlinkHelp)}>
+                        { icon(RINGS) }<span>{ say(lang, bandwidth) }</span>
+                    </span>
+                }
+            </div>
+            <div class="node-kind">
+                <span>{ say(lang, &card.kind) }</span><span class="node-price">{ say(lang, &card.price) }</span>
             </div>
             <Cells cells={card.cells.clone()} node={id} name={card.name.clone()} lang={*lang}
                 stop={match props.stop { Stop::Cell(i) => Some(i), Stop::No | Stop::Name => None }}
                 act={props.act.clone()} />
-            <div class="node-foot">
-                <span class="node-status">
-                    if card.look == NodeLook::Draining { { icon(LEAVE) } }
-                    { say(lang, &card.status) }
-                </span>
-                <span class="node-price">{ say(lang, &card.price) }</span>
+            <div class="node-status">
+                if card.look == NodeLook::Draining { { icon(LEAVE) } }
+                <span>{ say(lang, &card.status) }</span>
             </div>
         </div>
     }

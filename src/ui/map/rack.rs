@@ -134,7 +134,7 @@ fn missing(props: &RackBoxProps) -> Html {
         Some(say(&props.lang, &Message::MapMissing { rank: cell.rank?.into(), badge: badge.into() }))
     }).collect();
     html! {
-        <div class="missing" key="missing" data-testid="missing">
+        <div class="absent" key="missing" data-testid="missing">
             <div class="cells" aria-hidden="true">
                 { for props.card.missing.iter().map(|c| html! {
                     <span class={classes!("cell", c.lit.then_some("lit"))}>{ cell_picture(c) }</span>

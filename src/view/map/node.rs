@@ -75,7 +75,7 @@ pub struct CellCard {
 impl CellCard {
     /// Which of the six outlines the gang has, 0 to 5.
     pub fn outline(&self) -> Option<u8> {
-        self.badge.map(|b| (b as u32 % 6) as u8)
+        self.badge.map(|b| ((b as u32).wrapping_sub('A' as u32) % 6) as u8)
     }
 }
 

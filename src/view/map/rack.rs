@@ -78,7 +78,7 @@ fn card(index: &Index<'_>, rack: &RackView, nodes: &[&NodeView], lit: &Lit, told
         kind: rack.kind,
         free: (rack.gpus_total > 0)
             .then(|| Message::MapFreeOf { free: rack.gpus_free.into(), total: rack.gpus_total.into() }),
-        whereabouts: Message::MapRackIn { block: rack.block.clone().into(), zone: rack.zone.clone().into() },
+        whereabouts: whereabouts(index, rack),
         bandwidth: (rack.nvlink_gb_s > 0).then(|| nvlink_message(rack.nvlink_gb_s)),
         label: Message::MapRackLabel {
             place: title.clone().into(),
@@ -94,6 +94,16 @@ fn card(index: &Index<'_>, rack: &RackView, nodes: &[&NodeView], lit: &Lit, told
         missing: Rc::new(first.map_or_else(Vec::new, |g| missing(index, g, lit))),
         trapped: rack.trapped.is_some(),
         trap: first.and_then(|g| trap(index, rack, g)).map(Rc::new),
+    }
+}
+
+/// The block, and the zone where there is more than one.
+fn whereabouts(index: &Index<'_>, rack: &RackView) -> Message {
+    let block = Arg::Name(rack.block.clone());
+    if index.snapshot.racks.iter().any(|r| r.zone != rack.zone) {
+        Message::MapRackIn { block, zone: rack.zone.clone().into() }
+    } else {
+        Message::MapRackInBlock { block }
     }
 }
 
