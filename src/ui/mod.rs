@@ -1,3 +1,4 @@
+//! (being built)
 //! The page: Yew components that draw snapshots and send messages. It decides nothing about
 //! the world. `shell` is the only part that touches clock, storage, clipboard and files.
 
@@ -6,9 +7,16 @@ mod charts;
 mod dialogs;
 mod embed;
 mod header;
+pub mod inspect;
+pub mod layers;
 mod notice;
+pub mod score;
+pub mod setting;
 mod shell;
+pub mod tasks;
+pub mod text;
 mod transport;
+pub mod why;
 
 use crate::i18n::{Lang, Message, plain, render};
 use yew::AttrValue;

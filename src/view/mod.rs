@@ -1,9 +1,23 @@
 //! Pure view models: what the page shows of a snapshot, as messages and numbers, without a browser.
 
 pub mod actions;
+pub mod announce;
+pub mod cards;
 pub mod charts;
+pub mod hpa;
+pub mod inspect;
+pub mod map;
+pub mod names;
 pub mod query;
+pub mod score;
 pub mod texts;
 pub mod time;
+pub mod why;
+pub mod words;
+
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod words_test;
 
 pub use texts::{Texts, scenario_texts};
