@@ -15,6 +15,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+#[path = "areas/engine.rs"]
+mod engine_area;
 #[path = "areas/hpa.rs"]
 mod hpa_area;
 #[path = "areas/karpenter.rs"]
@@ -136,5 +138,6 @@ fn cluster_autoscaler() {
 
 #[test]
 fn engine() {
-    not_built("engine");
+    let errors = engine_area::Errors::default();
+    run("engine", |_, case| errors.check(case));
 }

@@ -1,3 +1,167 @@
 //! The `lab` command line: arguments to library calls, no logic.
 
-fn main() {}
+use anyhow::{Context, Result, bail};
+use clap::{Parser, Subcommand};
+use seven_of_eight::problem::Problem;
+use seven_of_eight::report::{self, Report};
+use seven_of_eight::scenario::{self, Scenario};
+use seven_of_eight::session::Run;
+use seven_of_eight::share;
+use seven_of_eight::sim::time::Time;
+use seven_of_eight::sim::traffic::TraceReader;
+use seven_of_eight::sim::units::parse_span;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+#[derive(Parser)]
+#[command(name = "lab", version, about = "Seven of Eight, a GPU autoscaling lab: the same simulation as the page's, natively")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Subcommands,
+}
+
+#[derive(Subcommand)]
+enum Subcommands {
+    /// Runs a scenario and prints report, ledger and state hash.
+    Run {
+        /// Library id (see `lab list`), or a scenario file.
+        scenario: String,
+        #[arg(long)]
+        seed: Option<u64>,
+        /// Overrides a value of the scenario file: `services.chat-8b.replicas=4`, or a parameter by
+        /// its id: `hpa.signal=queue_depth`.
+        #[arg(long, value_name = "PATH=VALUE")]
+        set: Vec<String>,
+        /// A request trace (TIMESTAMP,ContextTokens,GeneratedTokens) that drives the scaled service.
+        #[arg(long, value_name = "FILE")]
+        trace: Option<PathBuf>,
+        /// Simulated time to stop at, since the start: 90s, 5m, 1h30m. Default: the whole run.
+        #[arg(long, value_name = "TIME")]
+        until: Option<String>,
+        #[arg(long)]
+        json: bool,
+        /// Prints the why-log as well.
+        #[arg(long)]
+        why: bool,
+    },
+    /// Replays a share link and says whether its state hash holds.
+    Open { link: String },
+    /// Lists the library and the parameters.
+    List,
+}
+
+fn main() -> std::process::ExitCode {
+    match run(Arguments::parse()) {
+        Ok(()) => std::process::ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("lab: {error:#}");
+            std::process::ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<()> {
+    match arguments.command {
+        Subcommands::Run { scenario, seed, set, trace, until, json, why } => {
+            let mut scenario = open_scenario(&scenario, &set)?;
+            if let Some(seed) = seed {
+                scenario.setup.seed = seed;
+            }
+            if let Some(file) = trace {
+                use_trace(&mut scenario, &file)?;
+            }
+            let until = match until {
+                None => scenario.setup.end,
+                Some(text) => Time::ZERO + parse_span(&text).with_context(|| format!("--until {text}"))?,
+            };
+            let mut run = Run::new(Arc::new(scenario.setup), Vec::new())?;
+            run.advance(until, usize::MAX);
+            print(&Report::of(run.world()), json)?;
+            if why {
+                for decision in run.world().decisions() {
+                    println!("{}", report::sentence(run.world(), decision));
+                }
+            }
+            Ok(())
+        }
+        Subcommands::Open { link } => open_link(&link),
+        Subcommands::List => {
+            print!("{}", report::list());
+            Ok(())
+        }
+    }
+}
+
+fn open_scenario(name: &str, set: &[String]) -> Result<Scenario> {
+    let pairs = set.iter().map(|s| {
+        let pair = s.split_once('=').map(|(path, value)| (path.trim().to_owned(), value.to_owned()));
+        pair.with_context(|| format!("--set {s}: write PATH=VALUE"))
+    });
+    let pairs = pairs.collect::<Result<Vec<_>>>()?;
+    let text = match scenario::library_text(name) {
+        Some(text) => text.to_owned(),
+        None if Path::new(name).exists() => read_text(Path::new(name))?,
+        None => {
+            let ids: Vec<&str> = scenario::LIBRARY.iter().map(|(id, _)| *id).collect();
+            bail!("no scenario `{name}`: neither a file nor one of {}", ids.join(", "));
+        }
+    };
+    scenario::read(&text, &pairs).map_err(|problems| refused(name, &problems))
+}
+
+fn read_text(path: &Path) -> Result<String> {
+    let limit = seven_of_eight::yaml::TEXT_BYTES_MAX as u64;
+    let size = std::fs::metadata(path).with_context(|| path.display().to_string())?.len();
+    if size > limit {
+        bail!("{}: {size} bytes, at most {limit} are accepted", path.display());
+    }
+    std::fs::read_to_string(path).with_context(|| path.display().to_string())
+}
+
+fn refused(what: &str, problems: &[Problem]) -> anyhow::Error {
+    let lines: Vec<String> = problems.iter().map(|p| format!("  {p}")).collect();
+    anyhow::anyhow!("{what} cannot be used\n{}", lines.join("\n"))
+}
+
+fn use_trace(scenario: &mut Scenario, file: &Path) -> Result<()> {
+    let mut reader = TraceReader::new();
+    let mut input = std::fs::File::open(file).with_context(|| file.display().to_string())?;
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let n = input.read(&mut buffer).with_context(|| file.display().to_string())?;
+        if n == 0 || !reader.push(&buffer[..n]).wants_more {
+            break;
+        }
+    }
+    let trace = reader.finish().with_context(|| file.display().to_string())?;
+    let name = file.file_name().map_or_else(|| file.display().to_string(), |n| n.to_string_lossy().into_owned());
+    scenario::use_trace(&mut scenario.setup, &name, Arc::new(trace)).map_err(|p| anyhow::anyhow!("{p}"))
+}
+
+fn open_link(link: &str) -> Result<()> {
+    let fragment = link.split_once('#').map_or(link, |(_, fragment)| fragment);
+    let opened = share::open(fragment).map_err(|problems| refused("link", &problems))?;
+    let (at, promised) = (opened.at, opened.state_hash);
+    for problem in &opened.ignored {
+        eprintln!("lab: {problem}");
+    }
+    let mut run = Run::new(Arc::new(opened.scenario.setup), opened.log)?;
+    run.advance(at, usize::MAX);
+    print(&Report::of(run.world()), false)?;
+    match promised {
+        Some(hash) if hash == run.world().state_hash() => println!("link: the state hash holds"),
+        Some(hash) => bail!("the link promises state hash {hash:016x}"),
+        None => println!("link: it promises no state hash"),
+    }
+    Ok(())
+}
+
+fn print(report: &Report, json: bool) -> Result<()> {
+    if json {
+        println!("{}", serde_json::to_string_pretty(report)?);
+    } else {
+        print!("{}", report.text());
+    }
+    Ok(())
+}

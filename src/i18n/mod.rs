@@ -13,6 +13,6 @@ mod pseudo;
 mod template;
 
 pub use arg::Arg;
-pub use lang::{Direction, Lang, Numbers, detect};
+pub use lang::{Direction, Lang, Numbers, clock, detect};
 pub use messages::{Key, Message};
 pub use template::{plain, render};

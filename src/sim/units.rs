@@ -132,7 +132,7 @@ pub fn format_time_of_day(span: Span) -> String {
     }
 }
 
-/// Takes text by `parse`, and a bare `0`.
+/// Takes text by `parse`.
 struct Text {
     wanted: &'static str,
     parse: fn(&str) -> Result<Span, UnitError>,

@@ -9,6 +9,7 @@ mod embed;
 mod header;
 pub mod inspect;
 pub mod layers;
+pub mod map;
 mod notice;
 pub mod score;
 pub mod setting;

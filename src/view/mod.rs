@@ -16,7 +16,9 @@ pub mod why;
 pub mod words;
 
 #[cfg(test)]
-mod fixture;
+pub mod fixture;
+#[cfg(test)]
+mod trap_fixture;
 #[cfg(test)]
 mod words_test;
 

@@ -1,6 +1,6 @@
 //! Sentences, verdicts, tables and announcements over the scene of the trap.
 
-use super::fixture::{self, decision, hpa, sync, trap, usd};
+use super::trap_fixture::{self as fixture, decision, hpa, sync, trap, usd};
 use super::names::Names;
 use super::{announce, cards, inspect, score, why, words};
 use crate::i18n::{Lang, Message, plain, render};

@@ -23,15 +23,8 @@ impl Node {
         for (i, segment) in segments.iter().enumerate() {
             let last = i + 1 == segments.len();
             node = node.step_into(segment, last).map_err(|message| {
-                let here = segments[..=i]
-                    .iter()
-                    .rev()
-                    .fold(Problem::new(0, 0, "", message), |p, s| s.prefix(p));
-                Problem {
-                    line: 0,
-                    column: 0,
-                    ..here
-                }
+                let problem = Problem::new(0, 0, "", message);
+                segments[..=i].iter().rev().fold(problem, |p, s| s.prefix(p))
             })?;
         }
         *node = value;

@@ -6,10 +6,9 @@ use seven_of_eight::sim::money::Microusd;
 use seven_of_eight::sim::nodes::karpenter::pool::{AllowedNodes, Limits};
 use seven_of_eight::sim::nodes::karpenter::requirement::{Operator, RequirementSpec};
 use seven_of_eight::sim::nodes::karpenter::taints::{Effect, Taint, Toleration, TolerationOp};
-use seven_of_eight::sim::nodes::karpenter::types::DoNotDisrupt;
 use seven_of_eight::sim::nodes::karpenter::{
-    Budget, CapacityType, IceMemory, InstanceType, NodeView, Offering, Owner, Pdb, PodView, Policy, Pool, Reason,
-    Resources, Settings, View, node_labels,
+    Budget, CapacityType, DoNotDisrupt, IceMemory, InstanceType, NodeView, Offering, Owner, Pdb, PodView, Policy, Pool,
+    Reason, Resources, Settings, View, node_labels,
 };
 use seven_of_eight::sim::time::{Span, Time};
 use std::collections::BTreeMap;
@@ -557,6 +556,10 @@ impl Built {
         let initialized = case.initialized.unwrap_or(true);
         let untimed = case.initialized_at_s.is_none() && case.last_pod_event_s.is_none();
         let owner = pool.map(|p| &self.view.pools[p]);
+        let mut own_labels = case.labels.clone();
+        own_labels
+            .entry("kubernetes.io/hostname".to_owned())
+            .or_insert(case.name.clone());
         Ok(NodeView {
             id,
             pool,
@@ -564,8 +567,8 @@ impl Built {
             zone: case.zone.clone(),
             capacity_type,
             labels: match kind {
-                Some(kind) => node_labels(kind, owner, &case.zone, capacity_type, &case.labels),
-                None => case.labels.clone(),
+                Some(kind) => node_labels(kind, owner, &case.zone, capacity_type, &own_labels),
+                None => own_labels,
             },
             taints: case.taints.clone(),
             allocatable,

@@ -54,13 +54,21 @@ pub enum StartError {
     #[error("weights take {weights_gib:.2} GiB per GPU, and only {available_gib:.2} GiB are left for them")]
     WeightsDoNotFit { weights_gib: f64, available_gib: f64 },
     #[error("the KV cache holds {kv_tokens} tokens, fewer than max_model_len {max_model_len}")]
-    MaxModelLenDoesNotFit { kv_tokens: u64, max_model_len: u32 },
+    MaxModelLenDoesNotFit {
+        kv_tokens: u64,
+        max_model_len: u32,
+        short_gib: f64,
+    },
 }
 
-/// How much memory per GPU is missing, GiB; 0 for refusals that memory cannot mend.
+/// Memory per GPU, GiB, that was missing; 0 when memory was not the reason.
 pub fn short_gib(error: &StartError) -> f64 {
-    match error {
-        StartError::WeightsDoNotFit { weights_gib, available_gib } => weights_gib - available_gib,
+    match *error {
+        StartError::WeightsDoNotFit {
+            weights_gib,
+            available_gib,
+        } => weights_gib - available_gib,
+        StartError::MaxModelLenDoesNotFit { short_gib, .. } => short_gib,
         _ => 0.0,
     }
 }
@@ -153,9 +161,12 @@ pub fn start(spec: &EngineSpec, settings: &EngineSettings) -> Result<EngineLimit
     let kv_tokens = kv_capacity_tokens(spec, settings)?;
     let max_model_len = settings.max_model_len.unwrap_or(spec.model.context_length);
     if kv_tokens < u64::from(max_model_len) {
+        let missing_tokens = (u64::from(max_model_len) - kv_tokens) as f64;
+        let short_gib = missing_tokens * kv_bytes_per_token_per_gpu(spec) / GIB;
         return Err(StartError::MaxModelLenDoesNotFit {
             kv_tokens,
             max_model_len,
+            short_gib,
         });
     }
     Ok(EngineLimits {
@@ -164,4 +175,117 @@ pub fn start(spec: &EngineSpec, settings: &EngineSettings) -> Result<EngineLimit
         max_model_len,
         kv_blocks: u32::try_from(kv_tokens / u64::from(BLOCK_TOKENS)).unwrap_or(u32::MAX),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::catalog;
+    use crate::sim::engine::spec::Fabric;
+
+    fn spec(model: &str, gpu: &str, tp: u32, dtype: Dtype) -> EngineSpec {
+        let (model, gpu) = (catalog::model(model).unwrap(), catalog::gpu(gpu).unwrap());
+        EngineSpec {
+            weight_dtype: dtype,
+            ..EngineSpec::new(model, gpu, tp)
+        }
+    }
+
+    #[test]
+    fn the_native_context_of_an_eight_b_model_does_not_start_on_an_a10g() {
+        let spec = spec("llama-3.1-8b", "a10g", 1, Dtype::Bf16);
+        let mut settings = EngineSettings::defaults(spec.gpu);
+        let error = start(&spec, &settings).unwrap_err();
+        let StartError::MaxModelLenDoesNotFit {
+            kv_tokens,
+            max_model_len,
+            short_gib,
+        } = error
+        else {
+            panic!("{error}")
+        };
+        assert_eq!(max_model_len, 131_072);
+        assert!(kv_tokens < 40_000, "{kv_tokens}");
+        let missing = f64::from(max_model_len) - kv_tokens as f64;
+        assert!((short_gib - missing * 131_072.0 / GIB).abs() < 1e-9);
+        settings.max_model_len = Some(8192);
+        assert!(start(&spec, &settings).is_ok());
+    }
+
+    #[test]
+    fn weights_that_do_not_fit_are_refused_with_both_sizes() {
+        let spec = spec("llama-3.3-70b", "h100-sxm", 1, Dtype::Bf16);
+        let error = start(&spec, &EngineSettings::defaults(spec.gpu)).unwrap_err();
+        let StartError::WeightsDoNotFit {
+            weights_gib,
+            available_gib,
+        } = error
+        else {
+            panic!("{error}")
+        };
+        assert!((weights_gib - 131.41).abs() < 0.01 && available_gib < 73.0);
+        assert!((short_gib(&error) - (weights_gib - available_gib)).abs() < 1e-9);
+        assert!(error.to_string().contains("131.4"), "{error}");
+    }
+
+    #[test]
+    fn deepseek_v3_needs_more_than_eight_h100() {
+        let settings = |spec: &EngineSpec| EngineSettings {
+            max_model_len: Some(32_768),
+            ..EngineSettings::defaults(spec.gpu)
+        };
+        let small = spec("deepseek-v3", "h100-sxm", 8, Dtype::Fp8);
+        assert!(matches!(
+            start(&small, &settings(&small)),
+            Err(StartError::WeightsDoNotFit { .. })
+        ));
+        let large = spec("deepseek-v3", "h200-sxm", 8, Dtype::Fp8);
+        assert!(start(&large, &settings(&large)).is_ok());
+        let two_boxes = EngineSpec {
+            pp: 2,
+            pp_fabric: Fabric::AcrossNodes { nic_gb_s: 50.0 },
+            ..small
+        };
+        assert!(start(&two_boxes, &settings(&two_boxes)).is_ok());
+    }
+
+    #[test]
+    fn an_fp8_eight_b_model_does_not_fit_the_smallest_slice() {
+        let gpu = catalog::gpu("h100-sxm").unwrap();
+        let on = |name: &str, dtype| EngineSpec {
+            mig: gpu.mig.iter().find(|m| m.name == name),
+            ..spec("llama-3.1-8b", "h100-sxm", 1, dtype)
+        };
+        let settings = EngineSettings {
+            max_model_len: Some(4096),
+            counts_cuda_graph_memory: false,
+            gpu_memory_utilization: 0.9,
+            ..EngineSettings::defaults(gpu)
+        };
+        assert!(start(&on("1g.10gb", Dtype::Fp8), &settings).is_err());
+        assert!(start(&on("3g.40gb", Dtype::Bf16), &settings).is_ok());
+    }
+
+    #[test]
+    fn kv_heads_are_duplicated_beyond_their_number_and_mla_is_never_split() {
+        let per_gpu = |tp| kv_bytes_per_token_per_gpu(&spec("llama-3.3-70b", "h100-sxm", tp, Dtype::Bf16));
+        assert_eq!(per_gpu(8), per_gpu(16));
+        assert_eq!(per_gpu(1), 8.0 * per_gpu(8));
+        let mla = |tp| kv_bytes_per_token_per_gpu(&spec("deepseek-v3", "h200-sxm", tp, Dtype::Fp8));
+        assert_eq!(mla(1), mla(8));
+    }
+
+    #[test]
+    fn a_budget_below_the_seats_is_refused() {
+        let spec = spec("llama-3.1-8b", "h100-sxm", 1, Dtype::Bf16);
+        let settings = EngineSettings {
+            max_num_batched_tokens: 100,
+            ..EngineSettings::defaults(spec.gpu)
+        };
+        let error = StartError::BatchedTokensBelowSeqs {
+            tokens: 100,
+            seqs: 1024,
+        };
+        assert_eq!(start(&spec, &settings), Err(error));
+    }
 }

@@ -18,6 +18,7 @@ pub mod memory;
 pub mod queueing;
 pub mod replica;
 mod sequence;
+pub mod sharing;
 mod span;
 pub mod spec;
 pub mod step;

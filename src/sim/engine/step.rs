@@ -155,6 +155,9 @@ pub struct StepCost {
     /// `a(B)` for B = 0, 1, ...: a pure decode step without its KV reads.
     #[serde(skip)]
     decode_table: Arc<[StepBase]>,
+    /// The LM head for 0, 1, ... sampled tokens.
+    #[serde(skip)]
+    head_table: Arc<[f64]>,
 }
 
 impl StepCost {
@@ -222,6 +225,7 @@ impl StepCost {
                 + head_params * 2.0 / bytes_per_us,
             tensor_us_per_token: 2.0 * (linear_params + active_moe_params) / spec.weight_ops_per_us(),
             decode_table: Arc::from([]),
+            head_table: Arc::from([]),
         };
         cost.tabulate(max_num_seqs);
         Ok(cost)
@@ -261,6 +265,7 @@ impl StepCost {
             weights_peak_us: fixed_us,
             tensor_us_per_token: us_per_request,
             decode_table: Arc::from([]),
+            head_table: Arc::from([]),
         };
         cost.tabulate(max_num_seqs);
         cost
@@ -268,6 +273,7 @@ impl StepCost {
 
     fn tabulate(&mut self, max_num_seqs: u32) {
         let none = PrefillWork::default();
+        self.head_table = (0..=max_num_seqs).map(|m| self.head_us(f64::from(m))).collect();
         self.decode_table = (0..=max_num_seqs).map(|b| self.base(f64::from(b), &none)).collect();
     }
 
@@ -348,6 +354,16 @@ impl StepCost {
         self.moe.as_ref().map(|moe| moe.layer_us(tokens))
     }
 
+    /// The LM head for `samples` tokens: from the table where the number is whole and in it.
+    fn head_us(&self, samples: f64) -> f64 {
+        let index = samples as usize;
+        match self.head_table.get(index) {
+            Some(us) if index as f64 == samples => *us,
+            _ if samples > 0.0 => self.head.us(samples),
+            _ => 0.0,
+        }
+    }
+
     /// How many micro-batches are in flight: at most one per stage, at least one request each.
     fn micro_batches(&self, batch: f64) -> f64 {
         batch.min(self.pp).max(1.0)
@@ -371,9 +387,7 @@ impl StepCost {
         let mut time_us = self.host_us + self.host_us_per_sample * all_samples;
         time_us += self.small_us + self.small_us_per_token * tokens;
         time_us += self.linear_us(tokens);
-        if samples > 0.0 {
-            time_us += self.head.us(samples);
-        }
+        time_us += self.head_us(samples);
         if batch > 0.0 {
             time_us += self.decode_fixed_us;
         }

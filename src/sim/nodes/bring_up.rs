@@ -199,6 +199,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
         #[test]
         fn node_is_ready_before_its_gpus(n in 1u32..16, u in proptest::array::uniform6(0.0..1.0f64), mode in 0..3) {
             let mode = [DriverMode::InImage, DriverMode::Precompiled, DriverMode::Compiled][mode as usize];

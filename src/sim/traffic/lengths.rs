@@ -1,7 +1,7 @@
 //! Lengths of prompts and answers, in tokens.
 
 use super::pattern::{Problems, positive};
-use crate::sim::rng::Stream;
+use crate::sim::rng::{LogNormal, Stream};
 use serde::{Deserialize, Serialize};
 
 /// Tokens of one prompt or answer.
@@ -64,12 +64,21 @@ impl Lengths {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LengthSampler {
     lengths: Lengths,
+    lognormal: LogNormal,
     stream: Stream,
 }
 
 impl LengthSampler {
     pub fn new(lengths: Lengths, stream: Stream) -> LengthSampler {
-        LengthSampler { lengths, stream }
+        let lognormal = match lengths {
+            Lengths::Lognormal { mean, cv, .. } => LogNormal::new(mean, cv),
+            _ => LogNormal::new(1.0, 0.0),
+        };
+        LengthSampler {
+            lengths,
+            lognormal,
+            stream,
+        }
     }
 
     /// The next length, in tokens.
@@ -78,7 +87,7 @@ impl LengthSampler {
             Lengths::Fixed(n) => *n,
             // Below 2^32, as both ends are.
             Lengths::Uniform { min, max } => self.stream.integer(u64::from(*min), u64::from(*max)) as u32,
-            Lengths::Lognormal { mean, cv, max } => (self.stream.lognormal(*mean, *cv).round() as u32).min(*max),
+            Lengths::Lognormal { max, .. } => (self.lognormal.draw(&mut self.stream).round() as u32).min(*max),
             Lengths::List(list) => {
                 let last = (list.len() as u64).saturating_sub(1);
                 list.get(self.stream.integer(0, last) as usize).copied().unwrap_or(1)

@@ -14,14 +14,26 @@ use serde::Serialize;
 /// A rate per second over time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Profile {
-    /// (start in µs of the period, rate there, rate before the next); the first starts at 0.
-    pieces: Vec<(u64, f64, f64)>,
+    /// Without holes; the first starts at 0, the last ends with the period.
+    pieces: Vec<Piece>,
     period_us: u64,
     repeat: bool,
     /// Where in the period the simulation's time 0 is.
     offset_us: u64,
     /// Requests in a period.
     area: f64,
+}
+
+/// A straight line.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+struct Piece {
+    /// In the period.
+    start_us: u64,
+    end_us: u64,
+    /// Per second, at the start.
+    rate: f64,
+    /// Per second, in a second.
+    slope: f64,
 }
 
 /// A point in time between microseconds, so that rounding does not bend the rate.
@@ -52,7 +64,7 @@ impl Profile {
             Pattern::Constant { per_second }
             | Pattern::Poisson { per_second }
             | Pattern::GammaBurst { per_second, .. } => Some(Profile::from_pieces(
-                vec![(0, *per_second, *per_second)],
+                &[(0, *per_second, *per_second)],
                 u64::MAX,
                 false,
                 0,
@@ -72,21 +84,30 @@ impl Profile {
         }
     }
 
-    fn from_pieces(pieces: Vec<(u64, f64, f64)>, period_us: u64, repeat: bool, offset_us: u64) -> Profile {
-        let mut profile = Profile {
+    /// From (start in µs of the period, rate there, rate before the next).
+    fn from_pieces(lines: &[(u64, f64, f64)], period_us: u64, repeat: bool, offset_us: u64) -> Profile {
+        let mut area = 0.0;
+        let mut pieces = Vec::new();
+        for (i, (start_us, from, to)) in lines.iter().copied().enumerate() {
+            let end_us = lines.get(i + 1).map_or(period_us, |next| next.0);
+            let seconds = end_us.saturating_sub(start_us) as f64 / 1e6;
+            if seconds > 0.0 {
+                area += (from + to) / 2.0 * seconds;
+                pieces.push(Piece {
+                    start_us,
+                    end_us,
+                    rate: from,
+                    slope: (to - from) / seconds,
+                });
+            }
+        }
+        Profile {
             pieces,
             period_us,
             repeat,
             offset_us,
-            area: 0.0,
-        };
-        profile.area = (0..profile.pieces.len())
-            .map(|i| {
-                let (start, from, to) = profile.pieces[i];
-                (from + to) / 2.0 * (profile.piece_end(i) - start) as f64 / 1e6
-            })
-            .sum();
-        profile
+            area,
+        }
     }
 
     fn of_stages(stages: &[Stage], repeat: bool) -> Profile {
@@ -96,87 +117,67 @@ impl Profile {
             pieces.push((at_us, stage.per_second, stage.to_per_second.unwrap_or(stage.per_second)));
             at_us = at_us.saturating_add(stage.length.0);
         }
-        Profile::from_pieces(pieces, at_us, repeat, 0)
+        Profile::from_pieces(&pieces, at_us, repeat, 0)
     }
 
     /// A day through (time of day, rate), rising in time, straight lines between and over midnight.
     fn of_knots(knots: &[(u64, f64)], clock_us: u64) -> Profile {
         let (Some(first), Some(last)) = (knots.first(), knots.last()) else {
-            return Profile::from_pieces(vec![(0, 0.0, 0.0)], DAY_US, true, 0);
+            return Profile::from_pieces(&[(0, 0.0, 0.0)], DAY_US, true, 0);
         };
         let night_us = DAY_US - last.0 + first.0;
         let at_midnight = last.1 + (first.1 - last.1) * ((DAY_US - last.0) as f64 / night_us.max(1) as f64);
         let mut points = vec![(0, at_midnight)];
         points.extend(knots.iter().copied());
         points.push((DAY_US, at_midnight));
-        let pieces = points
-            .windows(2)
-            .filter(|w| w[0].0 < w[1].0)
-            .map(|w| (w[0].0, w[0].1, w[1].1))
-            .collect();
-        Profile::from_pieces(pieces, DAY_US, true, clock_us)
-    }
-
-    fn piece_end(&self, index: usize) -> u64 {
-        self.pieces.get(index + 1).map_or(self.period_us, |next| next.0)
+        let lines: Vec<_> = points.windows(2).map(|w| (w[0].0, w[0].1, w[1].1)).collect();
+        Profile::from_pieces(&lines, DAY_US, true, clock_us)
     }
 
     /// Walks from `from` until the rate times `factor` has covered `area`, or time `stop_us` is reached.
     pub fn walk(&self, from: Point, mut area: f64, factor: f64, stop_us: u64) -> Walk {
-        // Written so that a NaN walks nowhere.
-        if !(self.area * factor > 0.0 && self.period_us > 0) {
-            return if stop_us == u64::MAX {
+        let ended = |area| {
+            if stop_us == u64::MAX {
                 Walk::Never
             } else {
                 Walk::Stopped(area)
-            };
+            }
+        };
+        let period_area = self.area * factor;
+        // Written so that a NaN walks nowhere.
+        if !(period_area > 0.0 && self.period_us > 0) {
+            return ended(area);
         }
         let mut at = from;
         while at.us < stop_us {
-            if self.repeat {
+            if self.repeat && area > period_area {
                 // Whole periods at once: a tiny rate must not cost a step per piece.
-                let wanted = (area / (self.area * factor)).floor() as u64;
+                let wanted = (area / period_area).floor() as u64;
                 let periods = wanted.min((stop_us - at.us) / self.period_us);
-                area = (area - periods as f64 * self.area * factor).max(0.0);
+                area = (area - periods as f64 * period_area).max(0.0);
                 at.us += periods * self.period_us;
             }
             let Some(phase_us) = self.phase(at.us) else {
-                return if stop_us == u64::MAX {
-                    Walk::Never
-                } else {
-                    Walk::Stopped(area)
-                };
+                return ended(area);
             };
             let index = self
                 .pieces
-                .partition_point(|piece| piece.0 <= phase_us)
+                .partition_point(|piece| piece.start_us <= phase_us)
                 .saturating_sub(1);
-            let (start, from_rate, to_rate) = self.pieces[index];
-            let end = self.piece_end(index);
-            let slope = (to_rate - from_rate) * factor / ((end - start) as f64 / 1e6);
-            let rate = from_rate * factor + slope * (((phase_us - start) as f64 + at.fraction) / 1e6);
-            let rate = rate.max(0.0);
-            let left_us = (end - phase_us).min(stop_us - at.us);
-            let left_s = ((left_us as f64 - at.fraction) / 1e6).max(0.0);
-            let covered = (rate + slope * left_s / 2.0).max(0.0) * left_s;
-            if covered >= area && covered > 0.0 {
-                // The stable form of the quadratic's root; the square root's argument is the rate
-                // squared at the arrival, so only rounding can make it negative.
-                let root = (rate * rate + 2.0 * slope * area).max(0.0).sqrt();
-                let step_us = (2.0 * area / (rate + root) * 1e6).clamp(0.0, left_us as f64 - at.fraction);
-                return Walk::Arrived(at.plus(step_us));
+            let Some(piece) = self.pieces.get(index) else {
+                return ended(area);
+            };
+            let left_us = piece.end_us.saturating_sub(phase_us).max(1).min(stop_us - at.us);
+            match piece.walk(phase_us, at.fraction, area, factor, left_us) {
+                Ok(step_us) => return Walk::Arrived(at.plus(step_us)),
+                Err(left) => area = left,
             }
-            area = (area - covered).max(0.0);
             at = Point {
                 us: at.us.saturating_add(left_us),
                 fraction: 0.0,
             };
         }
-        if stop_us == u64::MAX {
-            Walk::Never
-        } else {
-            Walk::Stopped(area)
-        }
+        ended(area)
     }
 
     fn phase(&self, us: u64) -> Option<u64> {
@@ -185,6 +186,28 @@ impl Profile {
         } else {
             Some(us).filter(|us| *us < self.period_us)
         }
+    }
+}
+
+impl Piece {
+    /// The microseconds to where `area` is covered, if that is within `left_us`; otherwise the area
+    /// that is left then.
+    fn walk(&self, phase_us: u64, fraction: f64, area: f64, factor: f64, left_us: u64) -> Result<f64, f64> {
+        let (start_rate, slope) = (self.rate * factor, self.slope * factor);
+        let rate = (start_rate + slope * (((phase_us - self.start_us) as f64 + fraction) / 1e6)).max(0.0);
+        let left_s = ((left_us as f64 - fraction) / 1e6).max(0.0);
+        let covered = (rate + slope * left_s / 2.0).max(0.0) * left_s;
+        if covered < area || covered <= 0.0 {
+            return Err((area - covered).max(0.0));
+        }
+        let step_s = if slope == 0.0 {
+            area / rate
+        } else {
+            // The stable form of the quadratic's root; the square root's argument is the rate squared
+            // at the arrival, so only rounding can make it negative.
+            2.0 * area / (rate + (rate * rate + 2.0 * slope * area).max(0.0).sqrt())
+        };
+        Ok((step_s * 1e6).clamp(0.0, left_us as f64 - fraction))
     }
 }
 
@@ -299,7 +322,8 @@ mod tests {
     #[test]
     fn the_line_over_midnight_joins_last_and_first_knot() {
         let p = Profile::of_knots(&[(DAY_US / 4, 4.0), (DAY_US / 4 * 3, 2.0)], 0);
-        assert_eq!(p.pieces[0], (0, 3.0, 4.0));
-        assert_eq!(p.pieces[2], (DAY_US / 4 * 3, 2.0, 3.0));
+        let starts: Vec<_> = p.pieces.iter().map(|piece| (piece.start_us, piece.rate)).collect();
+        assert_eq!(starts, [(0, 3.0), (DAY_US / 4, 4.0), (DAY_US / 4 * 3, 2.0)]);
+        assert_eq!(p.pieces[2].slope, 1.0 / 21_600.0);
     }
 }

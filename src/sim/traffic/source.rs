@@ -141,8 +141,10 @@ impl Iterator for Source {
 
     /// At equal times the pattern comes first, then the spikes by their ordinals.
     fn next(&mut self) -> Option<Arrival> {
-        let at = self.next_time()?;
-        if self.base.next_time() == Some(at) {
+        let base = self.base.next_time();
+        let spike = self.spikes.iter().filter_map(RunningSpike::next_time).min();
+        let at = base.into_iter().chain(spike).min()?;
+        if base == Some(at) {
             let (prompt_tokens, output_tokens) = match &mut self.base {
                 Base::Trace(cursor) => cursor.take(),
                 Base::Pattern(arrivals) => {

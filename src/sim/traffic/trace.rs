@@ -166,8 +166,9 @@ pub struct Progress {
 }
 
 /// Reads a trace from bytes as they come.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct TraceReader {
+    rows_max: usize,
     /// The line that has begun.
     partial: Vec<u8>,
     /// The line that has begun is too long and its rest is skipped.
@@ -185,9 +186,32 @@ pub struct TraceReader {
     count: u64,
 }
 
+impl Default for TraceReader {
+    fn default() -> Self {
+        TraceReader::with_rows_max(ROWS_MAX)
+    }
+}
+
 impl TraceReader {
     pub fn new() -> TraceReader {
         TraceReader::default()
+    }
+
+    pub(super) fn with_rows_max(rows_max: usize) -> TraceReader {
+        TraceReader {
+            rows_max,
+            partial: Vec::new(),
+            skipping: false,
+            lines: 0,
+            header_seen: false,
+            empty_line: None,
+            first_ns: None,
+            latest: None,
+            rows: Vec::new(),
+            full: false,
+            problems: Vec::new(),
+            count: 0,
+        }
     }
 
     /// Reads the next bytes; lines may be split anywhere.
@@ -279,7 +303,7 @@ impl TraceReader {
             self.empty_line = Some(line);
             return;
         }
-        if self.rows.len() == ROWS_MAX {
+        if self.rows.len() == self.rows_max {
             self.full = true;
             self.refuse(line, Field::Line, Expected::FewerRows, "one more");
             return;

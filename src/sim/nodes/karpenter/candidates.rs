@@ -2,9 +2,10 @@
 
 use super::budgets::Purse;
 use super::decision::KeptReason;
+use super::pods::{Owner, PodView};
 use super::pool::{Policy, Pool};
 use super::provision::leaves_by_itself;
-use super::types::{NodeView, Owner, PodView, View};
+use super::types::{NodeView, View};
 use crate::sim::id::NodeId;
 use crate::sim::money::Microusd;
 use crate::sim::time::{Span, Time};
@@ -183,6 +184,6 @@ fn pdb_blocks(view: &View, pod: &PodView) -> bool {
     match (selecting.next(), selecting.next()) {
         (None, _) => false,
         (Some(_), Some(_)) => true,
-        (Some(pdb), None) => pdb.allowed == 0 && !(pdb.always_allow_unhealthy && !pod.ready),
+        (Some(pdb), None) => pdb.allowed == 0 && (pod.ready || !pdb.always_allow_unhealthy),
     }
 }

@@ -3,12 +3,13 @@
 
 use super::balanced::{self, K};
 use super::candidates::{Candidate, consolidatable_in, disruption_cost, price};
+use super::catalogue::{Catalogue, needed_for_min_values, short_of_values};
 use super::decision::{Command, Destination, KeptReason, Landing, Method};
 use super::plan::{NewNode, choose_launch, sort_by_price};
 use super::pool::{Policy, Reason};
 use super::provision::{deleting_jobs, pending_jobs};
 use super::requirement::Requirement;
-use super::scheduling::{Catalogue, Job, Mode, Outcome, Pass, needed_for_min_values, short_of_values};
+use super::scheduling::{Job, Mode, Outcome, Pass};
 use super::types::{CAPACITY_TYPE, CapacityType, InstanceType, NodeView, Settings, View};
 use crate::sim::id::{NodeId, PodId};
 use crate::sim::money::Microusd;
@@ -66,7 +67,7 @@ impl<'a> Context<'a> {
             .filter(|n| without.contains(&n.id))
             .flat_map(|n| &n.pods)
             .filter(|p| mine.contains(&p.id))
-            .map(|pod| Job { pod, running: true });
+            .map(|pod| Job::new(pod, true));
         let jobs = pending_jobs(self.view)
             .chain(moved)
             .chain(deleting_jobs(self.view, self.now))

@@ -115,7 +115,7 @@ fn a_kept_node_says_why() {
     };
     let pod = PodId(0);
     assert_eq!(
-        reason(&|v| v.nodes[0].pods[0].do_not_disrupt = Some(types::DoNotDisrupt::Always)),
+        reason(&|v| v.nodes[0].pods[0].do_not_disrupt = Some(DoNotDisrupt::Always)),
         KeptReason::DoNotDisrupt { pod: Some(pod) }
     );
     assert_eq!(
@@ -332,7 +332,7 @@ prop_compose! {
         pending in prop::collection::vec((0i64..9, 0i64..20_000, any::<bool>()), 0..10),
     ) -> View {
         let mut view = view_of(pool);
-        let mut daemon = PodView::new(PodId(9_999), Resources::new(300, 300, 0, 1));
+        let mut daemon = PodView::new(PodId(9_999), Resources::new(3000, 300, 0, 1));
         daemon.owner = Owner::DaemonSet;
         view.daemonsets.push(daemon);
         for random in nodes {
@@ -406,7 +406,7 @@ fn assert_existing_fit(view: &View, moves: &[(PodId, NodeId)]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_plan_overfills_a_node_or_breaks_a_limit(view in random_view()) {
@@ -454,15 +454,20 @@ proptest! {
             return Ok(());
         };
         prop_assert!(!command.nodes.is_empty());
-        if let Some(allowed) = budgets::allowed(&view, 0, command.reason, NOW) {
-            prop_assert!(command.nodes.len() <= allowed as usize);
-        }
-        let moving: Vec<PodId> = command
+        let up = || view.nodes.iter().filter(|n| n.initialized);
+        let most = match view.pools[0].budgets[0].nodes {
+            AllowedNodes::Percent(p) => (up().count() as f64 * f64::from(p) / 100.0).ceil() as usize,
+            AllowedNodes::Count(n) => n as usize,
+            AllowedNodes::Invalid(_) => 0,
+        };
+        prop_assert!(command.nodes.len() + up().filter(|n| n.deleting).count() <= most);
+        let mut moving: Vec<PodId> = command
             .nodes
             .iter()
             .flat_map(|id| &view.node(*id).expect("node exists").pods)
             .map(|p| p.id)
             .collect();
+        moving.sort();
         if view.pools[0].policy == Policy::WhenEmpty && command.reason != Reason::Drifted {
             prop_assert!(moving.is_empty());
         }

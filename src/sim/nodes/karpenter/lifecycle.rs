@@ -1,8 +1,9 @@
 //! Life and death of a NodeClaim: timeouts, initialisation, expiry, drain order.
 
 use super::candidates::consolidatable_in;
+use super::pods::{Owner, PodView};
 use super::pool::Pool;
-use super::types::{NodeView, Owner, PodView, Resources, View};
+use super::types::{NodeView, Resources, View};
 use crate::sim::id::{NodeId, PodId};
 use crate::sim::time::{Span, Time};
 use std::collections::BTreeMap;

@@ -12,15 +12,18 @@ pub mod balanced;
 pub mod batch;
 pub mod budgets;
 mod candidates;
+mod catalogue;
 mod consolidation;
 mod cron;
 pub mod decision;
 pub mod disruption;
 pub mod lifecycle;
 pub mod plan;
+pub mod pods;
 pub mod pool;
 pub mod provision;
 pub mod requirement;
+mod room;
 mod scheduling;
 pub mod taints;
 pub mod types;
@@ -32,11 +35,10 @@ pub use batch::BatchWindow;
 pub use decision::{Command, Decision, Destination, Invalid, Kept, KeptReason, Landing, Method};
 pub use disruption::{DisruptionMemory, disrupt, validate};
 pub use plan::{Launch, NewNode, ProvisionPlan, Refusal, Unschedulable};
+pub use pods::{DoNotDisrupt, Owner, Pdb, PodView};
 pub use pool::{Budget, Policy, Pool, Reason};
 pub use provision::{IceMemory, provision};
-pub use types::{
-    CapacityType, InstanceType, NodeView, Offering, Owner, Pdb, PodView, Resources, Settings, View, node_labels,
-};
+pub use types::{CapacityType, InstanceType, NodeView, Offering, Resources, Settings, View, node_labels};
 
 use crate::sim::time::Span;
 

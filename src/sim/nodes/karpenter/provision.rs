@@ -1,8 +1,10 @@
 //! Provisioning: one scheduling pass over the pending pods, and the memory of failed launches.
 
+use super::catalogue::Catalogue;
 use super::plan::ProvisionPlan;
-use super::scheduling::{Catalogue, Job, Mode, Pass};
-use super::types::{CapacityType, PodView, Settings, View};
+use super::pods::PodView;
+use super::scheduling::{Job, Mode, Pass};
+use super::types::{CapacityType, Settings, View};
 use crate::sim::time::{Span, Time};
 use std::collections::BTreeMap;
 
@@ -29,7 +31,7 @@ pub fn provision(view: &View, _settings: &Settings, now: Time) -> ProvisionPlan 
 }
 
 pub(super) fn pending_jobs(view: &View) -> impl Iterator<Item = Job<'_>> {
-    view.pending.iter().map(|pod| Job { pod, running: false })
+    view.pending.iter().map(|pod| Job::new(pod, false))
 }
 
 pub(super) fn deleting_jobs(view: &View, now: Time) -> impl Iterator<Item = Job<'_>> {
@@ -38,7 +40,7 @@ pub(super) fn deleting_jobs(view: &View, now: Time) -> impl Iterator<Item = Job<
         .filter(|n| n.deleting)
         .flat_map(|n| &n.pods)
         .filter(move |pod| leaves_by_itself(view, pod, now))
-        .map(|pod| Job { pod, running: true })
+        .map(|pod| Job::new(pod, true))
 }
 
 /// Reschedulable, and neither protected by annotation nor by a fully blocking budget.

@@ -9,12 +9,13 @@
 //! Left out: topology spread, pod affinity other than anti-affinity on the host name, preferred
 //! affinities, host ports, volumes. The only preference that is relaxed is `PreferNoSchedule`.
 
+use super::catalogue::{Catalogue, missing_values};
 use super::plan::{NewNode, Refusal, Unschedulable, new_node};
+use super::pods::PodView;
 use super::requirement::{Requirement, Requirements};
-use super::taints::{Effect, Taint, counting, untolerated};
-use super::types::{
-    ARCH, CAPACITY_TYPE, CapacityType, INSTANCE_TYPE, NODE_POOL, NodeView, OS, Owner, PodView, Resources, View, ZONE,
-};
+use super::room::{Existing, Remaining, shares_host};
+use super::taints::{Effect, untolerated};
+use super::types::{CAPACITY_TYPE, CapacityType, Offering, Resources, ZONE};
 use crate::sim::id::{NodeId, PodId};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -23,6 +24,19 @@ pub(super) struct Job<'a> {
     pub pod: &'a PodView,
     /// It runs now (on a candidate or a node being deleted); false for pending pods.
     pub running: bool,
+    pub demand: Resources,
+    pub wants: Requirements,
+}
+
+impl<'a> Job<'a> {
+    pub fn new(pod: &'a PodView, running: bool) -> Self {
+        Job {
+            pod,
+            running,
+            demand: pod.demand(),
+            wants: pod.node_requirements(),
+        }
+    }
 }
 
 /// How a pass differs between provisioning and disruption.
@@ -42,159 +56,6 @@ pub(super) struct Outcome {
     pub unschedulable: Vec<Unschedulable>,
 }
 
-/// Facts about pools and types that do not change during a pass.
-pub(super) struct Catalogue<'a> {
-    view: &'a View,
-    well_known: BTreeSet<&'a str>,
-    type_requirements: Vec<Requirements>,
-    allocatable: Vec<Resources>,
-    /// Pools that buy nodes, heaviest first, later name first among equals.
-    pool_order: Vec<usize>,
-    pool_requirements: Vec<Requirements>,
-    /// DaemonSet requests by pool and type.
-    daemon_overhead: Vec<Vec<Resources>>,
-    daemon_requirements: Vec<Requirements>,
-}
-
-impl<'a> Catalogue<'a> {
-    pub fn new(view: &'a View) -> Self {
-        let mut well_known = BTreeSet::from([ZONE, CAPACITY_TYPE, INSTANCE_TYPE, ARCH, OS, NODE_POOL]);
-        well_known.extend(view.types.iter().flat_map(|t| t.labels.keys().map(String::as_str)));
-        let type_requirements: Vec<_> = (0..view.types.len())
-            .map(|i| type_requirements(view, i, &well_known))
-            .collect();
-        let pool_requirements: Vec<_> = view.pools.iter().map(|p| p.node_requirements()).collect();
-        let daemon_requirements: Vec<_> = view.daemonsets.iter().map(|d| d.node_requirements()).collect();
-        let mut pool_order: Vec<usize> = (0..view.pools.len())
-            .filter(|i| view.pools[*i].replicas.is_none())
-            .collect();
-        pool_order.sort_by(|a, b| {
-            let (a, b) = (&view.pools[*a], &view.pools[*b]);
-            b.weight.cmp(&a.weight).then_with(|| b.name.cmp(&a.name))
-        });
-        let mut catalogue = Catalogue {
-            view,
-            well_known,
-            type_requirements,
-            allocatable: view.types.iter().map(|t| t.allocatable()).collect(),
-            pool_order,
-            pool_requirements,
-            daemon_overhead: Vec::new(),
-            daemon_requirements,
-        };
-        catalogue.daemon_overhead = (0..view.pools.len())
-            .map(|pool| (0..view.types.len()).map(|t| catalogue.overhead(pool, t)).collect())
-            .collect();
-        catalogue
-    }
-
-    fn overhead(&self, pool: usize, kind: usize) -> Resources {
-        let (pool, requirements) = (&self.view.pools[pool], &self.pool_requirements[pool]);
-        let runs = |daemon: &PodView, wants: &Requirements| {
-            untolerated(&pool.taints, &daemon.tolerations, true).is_none()
-                && requirements
-                    .refuses(wants, |key| self.well_known.contains(key))
-                    .is_none()
-                && self.type_requirements[kind].conflict(wants).is_none()
-        };
-        self.view
-            .daemonsets
-            .iter()
-            .zip(&self.daemon_requirements)
-            .filter(|(daemon, wants)| runs(daemon, wants))
-            .fold(Resources::default(), |sum, (daemon, _)| sum.plus(&daemon.demand()))
-    }
-}
-
-/// What an instance type says about its labels. A well-known label that it lacks does not exist.
-fn type_requirements(view: &View, index: usize, well_known: &BTreeSet<&str>) -> Requirements {
-    let kind = &view.types[index];
-    let available = || kind.offerings.iter().filter(|o| o.can_launch());
-    let mut all = Requirements::default();
-    for key in well_known {
-        let requirement = match *key {
-            NODE_POOL => continue,
-            ZONE => Requirement::one_of(available().map(|o| o.zone.as_str())),
-            CAPACITY_TYPE => Requirement::one_of(available().map(|o| o.capacity_type.label())),
-            INSTANCE_TYPE => Requirement::one_of([kind.name.as_str()]),
-            key => match kind.labels.get(key) {
-                Some(value) => Requirement::one_of([value.as_str()]),
-                None if key == ARCH => Requirement::one_of(["amd64"]),
-                None if key == OS => Requirement::one_of(["linux"]),
-                None => Requirement::does_not_exist(),
-            },
-        };
-        all.set(key, requirement);
-    }
-    all
-}
-
-/// An existing node, as far as the pass has filled it.
-struct Existing<'a> {
-    node: &'a NodeView,
-    free: Resources,
-    labels: Requirements,
-    taints: Vec<Taint>,
-    anti_affinity: BTreeSet<&'a str>,
-    closed_to_running: bool,
-}
-
-impl<'a> Existing<'a> {
-    fn new(catalogue: &Catalogue<'a>, node: &'a NodeView, closed_to_running: bool) -> Self {
-        let view = catalogue.view;
-        let taints = counting(view, node);
-        let labels = Requirements::build([], &node.labels);
-        let present = node.pods.iter().filter(|p| !p.terminal);
-        let used = present.clone().fold(Resources::default(), |s, p| s.plus(&p.demand()));
-        let daemons_used = present
-            .clone()
-            .filter(|p| p.owner == Owner::DaemonSet)
-            .fold(Resources::default(), |s, p| s.plus(&p.demand()));
-        let daemons = view
-            .daemonsets
-            .iter()
-            .zip(&catalogue.daemon_requirements)
-            .filter(|(d, wants)| {
-                untolerated(&taints, &d.tolerations, true).is_none() && labels.refuses(wants, |_| false).is_none()
-            })
-            .fold(Resources::default(), |s, (d, _)| s.plus(&d.demand()));
-        Existing {
-            free: expected_allocatable(view, node)
-                .minus(&used)
-                .minus(&daemons.minus(&daemons_used).floored()),
-            labels,
-            taints,
-            anti_affinity: present.filter_map(|p| p.anti_affinity_host.as_deref()).collect(),
-            closed_to_running,
-            node,
-        }
-    }
-
-    fn takes(&self, job: &Job, demand: &Resources, wants: &Requirements, relaxed: bool) -> bool {
-        !(job.running && self.closed_to_running)
-            && demand.fits(&self.free)
-            && untolerated(&self.taints, &job.pod.tolerations, relaxed).is_none()
-            && !shares_host(&self.anti_affinity, job.pod)
-            && self.labels.refuses(wants, |_| false).is_none()
-    }
-}
-
-/// What the node will offer: while a managed node starts, what it does not report yet is taken
-/// from its type, so that a missing device plugin does not start a second node.
-pub(super) fn expected_allocatable(view: &View, node: &NodeView) -> Resources {
-    let kind = node.instance_type.and_then(|i| view.types.get(i));
-    match (node.pool, node.initialized, kind) {
-        (Some(_), false, Some(kind)) => node.allocatable.or_planned(&kind.allocatable()),
-        _ => node.allocatable.clone(),
-    }
-}
-
-fn shares_host(present: &BTreeSet<&str>, pod: &PodView) -> bool {
-    pod.anti_affinity_host
-        .as_deref()
-        .is_some_and(|group| present.contains(group))
-}
-
 /// A new node that is still a set of instance types.
 struct Open<'a> {
     pool: usize,
@@ -207,55 +68,6 @@ struct Open<'a> {
     held: BTreeSet<(usize, usize)>,
 }
 
-/// What is left of a pool's limits; only limited resources are named.
-#[derive(Clone)]
-struct Remaining(BTreeMap<String, i64>);
-
-impl Remaining {
-    fn of(catalogue: &Catalogue, pool: usize, without: &[NodeId]) -> Self {
-        let view = catalogue.view;
-        let limits = &view.pools[pool].limits;
-        let named = [
-            ("cpu", limits.cpu_m),
-            ("memory", limits.mem_mib),
-            ("gpu", limits.gpu),
-            ("pods", limits.pods),
-            ("nodes", limits.nodes),
-        ];
-        let mut left: BTreeMap<String, i64> = limits.extra.clone();
-        left.extend(
-            named
-                .into_iter()
-                .filter_map(|(name, limit)| Some((name.to_owned(), limit?))),
-        );
-        let mut remaining = Remaining(left);
-        for node in &view.nodes {
-            if node.pool == Some(pool) && !node.deleting && !without.contains(&node.id) {
-                remaining.subtract(&node.capacity);
-            }
-        }
-        remaining
-    }
-    fn amount(capacity: &Resources, name: &str) -> i64 {
-        match name {
-            "cpu" => capacity.cpu_m,
-            "memory" => capacity.mem_mib,
-            "gpu" => capacity.gpu,
-            "pods" => capacity.pods,
-            "nodes" => 1,
-            other => capacity.extra.get(other).copied().unwrap_or(0),
-        }
-    }
-    fn allows(&self, capacity: &Resources) -> bool {
-        self.0.iter().all(|(name, left)| Self::amount(capacity, name) <= *left)
-    }
-    fn subtract(&mut self, capacity: &Resources) {
-        for (name, left) in &mut self.0 {
-            *left = left.saturating_sub(Self::amount(capacity, name));
-        }
-    }
-}
-
 /// The narrowed state of a new node after one more pod.
 struct Narrowed {
     requirements: Requirements,
@@ -266,7 +78,7 @@ struct Narrowed {
 
 pub(super) struct Pass<'a, 'c> {
     catalogue: &'c Catalogue<'a>,
-    existing: Vec<Existing<'a>>,
+    existing: Vec<Existing<'a, 'c>>,
     open: Vec<Open<'a>>,
     remaining: Vec<Remaining>,
     reservations_left: BTreeMap<(usize, usize), u32>,
@@ -277,13 +89,12 @@ pub(super) struct Pass<'a, 'c> {
 impl<'a, 'c> Pass<'a, 'c> {
     pub fn new(catalogue: &'c Catalogue<'a>, mode: &Mode) -> Self {
         let view = catalogue.view;
-        let mut existing: Vec<_> = view
-            .nodes
+        let existing = catalogue
+            .standing
             .iter()
-            .filter(|n| !n.deleting && !mode.without.contains(&n.id))
-            .map(|n| Existing::new(catalogue, n, mode.closed_to_running.contains(&n.id)))
+            .filter(|s| !mode.without.contains(&s.node.id))
+            .map(|s| Existing::new(s, mode.closed_to_running.contains(&s.node.id)))
             .collect();
-        existing.sort_by_key(|e| (!e.node.initialized, e.node.id));
         let reservations_left = view
             .types
             .iter()
@@ -375,16 +186,8 @@ impl<'a, 'c> Pass<'a, 'c> {
     }
 
     fn add(&mut self, job: &Job<'a>, relaxed: bool) -> Result<Option<NodeId>, Vec<(usize, Refusal)>> {
-        let demand = job.pod.demand();
-        let wants = job.pod.node_requirements();
-        if let Some(spot) = self
-            .existing
-            .iter_mut()
-            .find(|e| e.takes(job, &demand, &wants, relaxed))
-        {
-            spot.free = spot.free.minus(&demand);
-            spot.anti_affinity.extend(job.pod.anti_affinity_host.as_deref());
-            return Ok(Some(spot.node.id));
+        if let Some(room) = self.existing.iter_mut().find(|e| e.takes(job, relaxed)) {
+            return Ok(Some(room.join(job)));
         }
         self.open.sort_by_key(|o| o.pods.len());
         for index in 0..self.open.len() {
@@ -392,139 +195,88 @@ impl<'a, 'c> Pass<'a, 'c> {
             if shares_host(&open.anti_affinity, job.pod) {
                 continue;
             }
-            if let Ok(narrowed) = self.narrow(open, job.pod, &demand, &wants, relaxed) {
-                self.reserve(index, narrowed.held.clone());
-                let open = &mut self.open[index];
-                open.requirements = narrowed.requirements;
-                open.types = narrowed.types;
-                open.demand = narrowed.demand;
-                open.held = narrowed.held;
-                open.pods.push(job.pod.id);
-                open.anti_affinity.extend(job.pod.anti_affinity_host.as_deref());
+            if let Ok(narrowed) = self.narrow(open, job, relaxed) {
+                self.join(index, job, narrowed);
                 return Ok(None);
             }
         }
-        self.open_new(job, &demand, &wants, relaxed).map(|()| None)
+        self.open_new(job, relaxed).map(|()| None)
     }
 
-    fn open_new(
-        &mut self,
-        job: &Job<'a>,
-        demand: &Resources,
-        wants: &Requirements,
-        relaxed: bool,
-    ) -> Result<(), Vec<(usize, Refusal)>> {
+    /// Puts the pod on an open new node.
+    fn join(&mut self, index: usize, job: &Job<'a>, narrowed: Narrowed) {
+        self.reserve(index, &narrowed.held);
+        let open = &mut self.open[index];
+        open.requirements = narrowed.requirements;
+        open.types = narrowed.types;
+        open.demand = narrowed.demand;
+        open.held = narrowed.held;
+        open.pods.push(job.pod.id);
+        open.anti_affinity.extend(job.pod.anti_affinity_host.as_deref());
+    }
+
+    /// Opens a new node for the pod in the first pool that can have it.
+    fn open_new(&mut self, job: &Job<'a>, relaxed: bool) -> Result<(), Vec<(usize, Refusal)>> {
+        let kinds = &self.catalogue.view.types;
         let mut refusals = Vec::new();
         for &pool in &self.catalogue.pool_order {
-            let types: Vec<usize> = (0..self.catalogue.view.types.len())
-                .filter(|t| self.remaining[pool].allows(&self.catalogue.view.types[*t].capacity))
-                .collect();
-            let limited = types.len() < self.catalogue.view.types.len();
             let mut fresh = Open {
                 pool,
                 requirements: self.catalogue.pool_requirements[pool].clone(),
-                types,
+                types: (0..kinds.len())
+                    .filter(|t| self.remaining[pool].allows(&kinds[*t].capacity))
+                    .collect(),
                 demand: Resources::default(),
                 pods: Vec::new(),
                 anti_affinity: BTreeSet::new(),
                 held: BTreeSet::new(),
             };
-            match self.narrow(&fresh, job.pod, demand, wants, relaxed) {
+            let why = match self.narrow(&fresh, job, relaxed) {
                 Ok(narrowed) => {
-                    let largest = narrowed.types.iter().fold(Resources::default(), |max, t| {
-                        max.max(&self.catalogue.view.types[*t].capacity)
-                    });
                     // The limit is charged with the largest machine that this node could still be.
+                    let capacities = narrowed.types.iter().map(|t| &kinds[*t].capacity);
+                    let largest = capacities.fold(Resources::default(), |max, c| max.max(c));
                     self.remaining[pool].subtract(&largest);
                     self.open.push(fresh);
-                    let index = self.open.len() - 1;
-                    self.reserve(index, narrowed.held.clone());
-                    let open = &mut self.open[index];
-                    open.requirements = narrowed.requirements;
-                    open.types = narrowed.types;
-                    open.demand = narrowed.demand;
-                    open.held = narrowed.held;
-                    open.pods.push(job.pod.id);
-                    open.anti_affinity.extend(job.pod.anti_affinity_host.as_deref());
+                    self.join(self.open.len() - 1, job, narrowed);
                     return Ok(());
                 }
-                Err(why) => {
-                    // If the dropped types would have done, the limit is the reason.
-                    let blamed = if limited
-                        && matches!(why, Refusal::NoSuchType | Refusal::TypeTooSmall | Refusal::NoOffering)
-                    {
-                        fresh.types = (0..self.catalogue.view.types.len()).collect();
-                        match self.narrow(&fresh, job.pod, demand, wants, relaxed) {
-                            Ok(_) => Refusal::Limit,
-                            Err(_) => why,
-                        }
-                    } else {
-                        why
-                    };
-                    let waits = blamed == Refusal::ReservationBusy;
-                    refusals.push((pool, blamed));
-                    if waits {
-                        break;
-                    }
-                }
+                Err(why) => why,
+            };
+            // If the types that the limit excludes would have done, the limit is the reason.
+            let of_types = matches!(why, Refusal::NoSuchType | Refusal::TypeTooSmall | Refusal::NoOffering);
+            let limited = of_types && fresh.types.len() < kinds.len() && {
+                fresh.types = (0..kinds.len()).collect();
+                self.narrow(&fresh, job, relaxed).is_ok()
+            };
+            // Who could have reserved capacity waits for it, instead of trying a lighter pool.
+            let waits = why == Refusal::ReservationBusy;
+            refusals.push((pool, if limited { Refusal::Limit } else { why }));
+            if waits {
+                break;
             }
         }
         Err(refusals)
     }
 
-    fn narrow(
-        &self,
-        open: &Open,
-        pod: &PodView,
-        demand: &Resources,
-        wants: &Requirements,
-        relaxed: bool,
-    ) -> Result<Narrowed, Refusal> {
+    /// The open node with one more pod: fewer types, more requirements, or why it cannot be.
+    fn narrow(&self, open: &Open, job: &Job, relaxed: bool) -> Result<Narrowed, Refusal> {
         let catalogue = self.catalogue;
-        let pool = &catalogue.view.pools[open.pool];
-        if let Some(taint) = untolerated(&pool.taints, &pod.tolerations, relaxed) {
+        let demand = open.demand.plus(&job.demand);
+        if !open.pods.is_empty() && !open.types.iter().any(|t| self.fits(open.pool, *t, &demand)) {
+            return Err(Refusal::TypeTooSmall);
+        }
+        let taints = &catalogue.view.pools[open.pool].taints;
+        if let Some(taint) = untolerated(taints, &job.pod.tolerations, relaxed) {
             return Err(Refusal::Taint { key: taint.key.clone() });
         }
-        if let Some(key) = open
-            .requirements
-            .refuses(wants, |key| catalogue.well_known.contains(key))
-        {
+        let well_known = |key: &str| catalogue.well_known.contains(key);
+        if let Some(key) = open.requirements.refuses(&job.wants, well_known) {
             return Err(Refusal::Requirement { key: key.to_owned() });
         }
         let mut requirements = open.requirements.clone();
-        requirements.add_all(wants);
-        let demand = open.demand.plus(demand);
-        let (mut any_matches, mut any_fits) = (false, false);
-        let mut types = Vec::with_capacity(open.types.len());
-        for &index in &open.types {
-            // The label of the pool is not the type's to refuse.
-            if catalogue.type_requirements[index].conflict(&requirements).is_some() {
-                // Zone and capacity type of a sold-out type are empty sets: say "no offering" then.
-                any_matches |= self.matches_but_for_offerings(index, &requirements);
-                any_fits |= any_matches && self.fits(open.pool, index, &demand);
-                continue;
-            }
-            any_matches = true;
-            if !self.fits(open.pool, index, &demand) {
-                continue;
-            }
-            any_fits = true;
-            let kind = &catalogue.view.types[index];
-            if kind
-                .offerings
-                .iter()
-                .any(|o| o.can_launch() && o.matches(&requirements))
-            {
-                types.push(index);
-            }
-        }
-        if types.is_empty() {
-            return Err(match (any_matches, any_fits) {
-                (false, _) => Refusal::NoSuchType,
-                (true, false) => Refusal::TypeTooSmall,
-                (true, true) => Refusal::NoOffering,
-            });
-        }
+        requirements.add_all(&job.wants);
+        let types = self.suitable(open, &requirements, &demand)?;
         if let Some(key) = missing_values(catalogue.view, &catalogue.type_requirements, &types, &requirements) {
             return Err(Refusal::MinValues { key });
         }
@@ -535,6 +287,30 @@ impl<'a, 'c> Pass<'a, 'c> {
             demand,
             held,
         })
+    }
+
+    /// The node's types that satisfy the requirements, are large enough and can be had.
+    fn suitable(&self, open: &Open, requirements: &Requirements, demand: &Resources) -> Result<Vec<usize>, Refusal> {
+        let (mut any_matches, mut any_fits) = (false, false);
+        let mut types = Vec::with_capacity(open.types.len());
+        for &index in &open.types {
+            let matches = self.catalogue.type_requirements[index].conflict(requirements).is_none();
+            // A sold-out type has no zones and capacity types to match; that is no fault of the labels.
+            let otherwise = matches || self.matches_but_for_offerings(index, requirements);
+            let fits = otherwise && self.fits(open.pool, index, demand);
+            any_matches |= otherwise;
+            any_fits |= fits;
+            let offered = |o: &Offering| o.can_launch() && o.matches(requirements);
+            if matches && fits && self.catalogue.view.types[index].offerings.iter().any(offered) {
+                types.push(index);
+            }
+        }
+        match (types.is_empty(), any_matches, any_fits) {
+            (false, ..) => Ok(types),
+            (true, false, _) => Err(Refusal::NoSuchType),
+            (true, true, false) => Err(Refusal::TypeTooSmall),
+            (true, true, true) => Err(Refusal::NoOffering),
+        }
     }
 
     fn fits(&self, pool: usize, index: usize, demand: &Resources) -> bool {
@@ -585,9 +361,9 @@ impl<'a, 'c> Pass<'a, 'c> {
         Ok(held)
     }
 
-    fn reserve(&mut self, open: usize, now_held: BTreeSet<(usize, usize)>) {
+    fn reserve(&mut self, open: usize, now_held: &BTreeSet<(usize, usize)>) {
         let before = &self.open[open].held;
-        for key in before.difference(&now_held) {
+        for key in before.difference(now_held) {
             if let Some(left) = self.reservations_left.get_mut(key) {
                 *left = left.saturating_add(1);
             }
@@ -613,33 +389,4 @@ impl<'a, 'c> Pass<'a, 'c> {
         }
         new_node(self.catalogue.view, open.pool, open.pods, open.types, requirements)
     }
-}
-
-/// The first label with `minValues` of which the types offer too few distinct values.
-pub(super) fn short_of_values(view: &View, types: &[usize], requirements: &Requirements) -> Option<String> {
-    if !requirements.has_min_values() {
-        return None;
-    }
-    let catalogue = Catalogue::new(view);
-    missing_values(view, &catalogue.type_requirements, types, requirements)
-}
-
-/// How many of the first `types` are needed to satisfy every `minValues`.
-pub(super) fn needed_for_min_values(view: &View, types: &[usize], requirements: &Requirements) -> usize {
-    (1..types.len())
-        .find(|n| short_of_values(view, &types[..*n], requirements).is_none())
-        .unwrap_or(types.len())
-}
-
-fn missing_values(view: &View, of_type: &[Requirements], types: &[usize], wanted: &Requirements) -> Option<String> {
-    debug_assert_eq!(of_type.len(), view.types.len());
-    wanted.iter().find_map(|(key, requirement)| {
-        let least = requirement.min_values? as usize;
-        let distinct: BTreeSet<&String> = types
-            .iter()
-            .filter_map(|t| of_type[*t].get(key).and_then(Requirement::listed))
-            .flatten()
-            .collect();
-        (distinct.len() < least).then(|| key.clone())
-    })
 }

@@ -1,5 +1,7 @@
 //! The allocate action: groups in queue order, gangs all or nothing.
 
+use super::counting;
+use super::domains::{Depths, Domains};
 use super::explain;
 use super::queues::{Sums, add, sums};
 use super::session::Session;
@@ -101,13 +103,13 @@ fn place(session: &mut Session, job: usize, group: &GroupView) -> Result<Vec<Ste
         return Err(None);
     }
     if group.topology.is_none() {
-        if explain::cannot_fit(session, job) {
+        if counting::cannot_fit(session, job) {
             return Err(None);
         }
         return fill(session, job, None, &[]).ok_or(None);
     }
-    let depths = explain::Depths::of(session, group).map_err(Some)?;
-    let domains = explain::Domains::of(session, job, &depths);
+    let depths = Depths::of(session, group).map_err(Some)?;
+    let domains = Domains::of(session, job, &depths);
     for domain in domains.candidates {
         if let Some(steps) = fill(session, job, Some(domain), &domains.ranks) {
             return Ok(steps);

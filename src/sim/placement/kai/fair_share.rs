@@ -151,4 +151,34 @@ mod tests {
         all.limit = Some(3.0);
         assert_eq!(fair_shares(5.0, &[all]), (vec![3.0], 2.0));
     }
+
+    mod properties {
+        use super::*;
+        use proptest::prelude::*;
+
+        proptest! {
+            #[test]
+            fn nothing_is_lost_and_nobody_gets_less_than_quota_or_more_than_asked(
+                total in 0u32..200,
+                queues in prop::collection::vec((0u32..60, 0u32..60, 0u32..4, 0i32..3, 0u32..100), 1..6),
+            ) {
+                let total = f64::from(total);
+                let claims: Vec<Claim> = queues
+                    .into_iter()
+                    .map(|(deserved, limit, weight, priority, request)| Claim {
+                        limit: (limit < 50).then_some(f64::from(limit)),
+                        ..claim("q", f64::from(deserved), f64::from(weight), priority, f64::from(request))
+                    })
+                    .collect();
+                let (shares, left) = fair_shares(total, &claims);
+                let guaranteed = |c: &Claim| c.deserved.unwrap_or(total).min(c.requestable());
+                let first: f64 = claims.iter().map(guaranteed).sum();
+                let sum: f64 = shares.iter().sum();
+                prop_assert!((sum + left - total.max(first)).abs() < 1e-9, "{shares:?} {left}");
+                for (claim, share) in claims.iter().zip(&shares) {
+                    prop_assert!(*share >= guaranteed(claim) && *share <= claim.requestable() + 1e-9);
+                }
+            }
+        }
+    }
 }

@@ -229,6 +229,7 @@ fn stale_gang_is_evicted_after_its_grace_and_forgiven_when_whole() {
     };
     let (d, memory) = decide(&v, &settings, KaiMemory::default(), Time::from_secs(10));
     assert!(!evicted(&d));
+    assert_eq!(memory.next_wakeup(&settings), Some(Time::from_secs(70)));
     let (d, memory) = decide(&v, &settings, memory, Time::from_secs(69));
     assert!(!evicted(&d));
     let (d, memory) = decide(&v, &settings, memory, Time::from_secs(70));
@@ -341,6 +342,14 @@ mod properties {
                     prop_assert!(placed.iter().all(|p| rack(p) == rack(&placed[0])));
                 }
             }
+        }
+
+        #[test]
+        fn order_of_nodes_in_the_view_does_not_matter(v in any_view()) {
+            let mut turned = v.clone();
+            turned.nodes.reverse();
+            let settings = settings(Placement::Binpack);
+            prop_assert_eq!(cycle(&v, &settings), cycle(&turned, &settings));
         }
 
         #[test]

@@ -10,6 +10,8 @@
 //! fractions and MIG, minimum run times, past usage.
 
 mod allocate;
+mod counting;
+mod domains;
 mod explain;
 mod fair_share;
 mod queues;
@@ -30,6 +32,8 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KaiSettings {
     pub scheduler_name: String,
+    /// How often a cycle runs while the cluster changes.
+    pub period: Span,
     /// In this order.
     pub actions: Vec<KaiAction>,
     /// Placement strategy for pods with GPUs.
@@ -46,6 +50,7 @@ impl Default for KaiSettings {
     fn default() -> Self {
         KaiSettings {
             scheduler_name: "kai-scheduler".to_owned(),
+            period: Span::from_secs(1),
             actions: vec![KaiAction::Allocate, KaiAction::StaleGangEviction],
             gpu_placement: Placement::Binpack,
             cpu_placement: Placement::Binpack,
@@ -76,6 +81,14 @@ pub enum Placement {
 pub struct KaiMemory {
     /// Since when a gang has been below its minimum.
     pub stale_since: BTreeMap<GroupId, Time>,
+}
+
+impl KaiMemory {
+    /// When a stale gang's grace ends: an unchanged snapshot needs a cycle then.
+    pub fn next_wakeup(&self, settings: &KaiSettings) -> Option<Time> {
+        let grace = settings.stale_grace?;
+        self.stale_since.values().min().map(|since| *since + grace)
+    }
 }
 
 /// A pod and its node.
