@@ -11,7 +11,7 @@ mod talk;
 pub use open::AppProps;
 
 use super::shell::{self, address, clipboard, keyboard, media, page, panic, storage};
-use crate::session::{self, Dialog, Effect, Message, Model, Notice};
+use crate::session::{self, Effect, Message, Model, Notice};
 use crate::sim::time::Span;
 use gloo::events::EventListener;
 use gloo::render::AnimationFrame;
@@ -21,7 +21,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use talk::Talk;
 use web_sys::File;
-use yew::{AttrValue, Component, Context, Html};
+use yew::{Component, Context, Html};
 
 /// Events between two looks at the clock.
 const SLICE_EVENTS: usize = 2_000;
@@ -68,8 +68,8 @@ pub struct App {
     /// How far a file is read.
     reading: Option<crate::i18n::Message>,
     dragging: bool,
-    /// The clipboard was refused: the share dialog selects the link.
-    by_hand: bool,
+    /// Whether the clipboard took the last link, once it has answered.
+    copied: Option<bool>,
     begun: bool,
     narrow: bool,
     frame: Option<AnimationFrame>,
@@ -95,7 +95,7 @@ impl Component for App {
             tab: Tab::Map,
             reading: None,
             dragging: false,
-            by_hand: false,
+            copied: None,
             begun: !props.options.embed,
             narrow: media::matches(media::NARROW),
             frame: None,
@@ -141,8 +141,8 @@ impl Component for App {
                 return changed;
             }
             Msg::Copied(worked) => {
-                self.by_hand = !worked;
-                if worked {
+                self.copied = Some(worked);
+                if worked && self.model.borrow().dialog.is_none() {
                     self.session(ctx, Message::Notify(Notice::LinkCopied));
                 }
             }
@@ -187,7 +187,7 @@ impl App {
             (m.playing, m.lang, m.theme)
         };
         if matches!(message, Message::Share) {
-            self.by_hand = false;
+            self.copied = None;
         }
         let effects = session::update(&mut self.model.borrow_mut(), message);
         for effect in effects {
@@ -293,14 +293,6 @@ impl App {
         if !untouched {
             self.put_address(false, fragment);
         }
-    }
-
-    fn dialog(&self) -> Option<Dialog> {
-        self.model.borrow().dialog.clone()
-    }
-
-    fn announcement(&self) -> AttrValue {
-        self.talk.text(&self.model.borrow().lang)
     }
 }
 

@@ -14,9 +14,9 @@ use crate::sim::nodes::karpenter::decision::{Command, KeptReason};
 use crate::sim::nodes::karpenter::disruption::{self, DisruptionMemory};
 use crate::sim::nodes::karpenter::plan::{NewNode, Refusal};
 use crate::sim::nodes::karpenter::pool::{Limits, Policy as PoolPolicy, Pool, Reason};
-use crate::sim::nodes::karpenter::provision;
+use crate::sim::nodes::karpenter::{PodView, provision};
 use crate::sim::nodes::karpenter::types::{
-    CapacityType, INSTANCE_TYPE, InstanceType, NodeView, Offering, PodView, Resources, Settings, View, node_labels,
+    CapacityType, INSTANCE_TYPE, InstanceType, NodeView, Offering, Resources, Settings, View, node_labels,
 };
 use crate::sim::param::Param;
 use crate::sim::snapshot::NodeStage;

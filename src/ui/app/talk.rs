@@ -3,10 +3,14 @@
 use crate::i18n::{Lang, Message};
 use crate::session::Model;
 use crate::ui::{say, shell::now_ms};
+use crate::view::{announce, names::Names};
 use yew::AttrValue;
 
 /// Shortest pause between two announcements of a running lab.
 const EVERY_MS: f64 = 2_000.0;
+
+/// Decisions of one frame that are looked at.
+const LOOKED_AT_MAX: usize = 50;
 
 #[derive(Default)]
 pub struct Talk {
@@ -47,6 +51,9 @@ impl Talk {
 }
 
 /// The newest decision after `heard` that is worth saying.
-fn milestone(_model: &Model, _heard: u64) -> Option<Message> {
-    None
+fn milestone(model: &Model, heard: u64) -> Option<Message> {
+    let names = Names::of(&model.snapshot);
+    let fresh = model.run.world().decisions().rev().take_while(|d| d.id > heard).take(LOOKED_AT_MAX);
+    let mut found = fresh.filter_map(|d| announce::milestone(d, &names));
+    found.next()
 }
