@@ -18,13 +18,18 @@ say() { printf '%s\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 have() { command -v "$1" >/dev/null 2>&1; }
 
+case "${LAB_WASM:-rustup}" in
+  rustup | debian) ;;
+  *) die "LAB_WASM is '$LAB_WASM'; it must be rustup, debian or unset" ;;
+esac
+
 # quietly NAME COMMAND...: output goes to a log, which is shown if the command fails.
 quietly() {
   local name=$1 log="$ROOT/target/ci/$1.log"
   shift
   mkdir -p "$ROOT/target/ci"
   "$@" >"$log" 2>&1 </dev/null && return 0
-  tail -n 60 "$log" >&2
+  { echo; tail -n 60 "$log"; } >&2
   say "(whole output: target/ci/$name.log)" >&2
   return 1
 }
@@ -86,11 +91,13 @@ rustup_has_wasm() { [ -d "$(rustc --print sysroot 2>/dev/null)/lib/rustlib/$WASM
 # Which toolchain builds the Wasm: "rustup" or "debian". LAB_WASM forces one.
 # A failed download is remembered (in target/), so that later runs do not wait for it again.
 wasm_toolchain() {
-  case "${LAB_WASM:-}" in
-    rustup | debian) say "$LAB_WASM" ;;
-    "") if rustup_has_wasm || [ ! -e "$WASM_WEB_DIR/chosen" ]; then say rustup; else say debian; fi ;;
-    *) die "LAB_WASM is '$LAB_WASM'; it must be rustup, debian or unset" ;;
-  esac
+  if [ -n "${LAB_WASM:-}" ]; then
+    say "$LAB_WASM"
+  elif rustup_has_wasm || [ ! -e "$WASM_WEB_DIR/chosen" ]; then
+    say rustup
+  else
+    say debian
+  fi
 }
 
 need_wasm() {
@@ -98,9 +105,10 @@ need_wasm() {
     rustup_has_wasm && return 0
     if have rustup; then
       say "setup: rustup target add $WASM_TARGET (the browser front is Wasm)"
-      quietly rustup-target timeout 300 rustup target add "$WASM_TARGET" && return 0
+      mkdir -p target/ci
+      timeout 300 rustup target add "$WASM_TARGET" >target/ci/rustup-target.log 2>&1 </dev/null && return 0
     fi
-    [ "${LAB_WASM:-}" != rustup ] || die "the Wasm target could not be added"
+    [ "${LAB_WASM:-}" != rustup ] || die "the Wasm target could not be added (output: target/ci/rustup-target.log)"
     say "setup: rustup cannot add it; Debian's Rust builds the Wasm from source instead"
   fi
   need_debian_wasm

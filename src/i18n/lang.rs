@@ -27,7 +27,7 @@ impl Numbers {
             out.push('−');
         }
         for (i, c) in digits.chars().enumerate() {
-            if i > 0 && (digits.len() - i) % 3 == 0 {
+            if i > 0 && (digits.len() - i).is_multiple_of(3) {
                 out.push_str(self.group);
             }
             out.push(c);
@@ -128,7 +128,7 @@ impl Lang {
             format!("{} µs", span.0)
         } else if s < 1.0 {
             format!("{} ms", self.numbers.float(s * 1e3, 0))
-        } else if s < 10.0 && span.0 % 1_000_000 != 0 {
+        } else if s < 10.0 && !span.0.is_multiple_of(1_000_000) {
             format!("{} s", self.numbers.float(s, 1))
         } else if whole < 60 {
             format!("{whole} s")

@@ -226,6 +226,13 @@ impl Model {
         self.refresh();
     }
 
+    /// Goes the rest of a jump at once: what comes next must meet its goal.
+    pub(super) fn finish_jump(&mut self) {
+        if self.jumping.is_some() {
+            self.slice(usize::MAX);
+        }
+    }
+
     /// Whether a jump is still running.
     pub fn is_jumping(&self) -> bool {
         self.jumping.is_some()

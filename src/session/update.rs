@@ -79,6 +79,7 @@ fn neighbour(speed: Speed, by: isize) -> Speed {
 
 /// A move in time by hand: play stops, so that the person sees where they are.
 fn moved(model: &mut Model, go: impl FnOnce(&mut Model)) -> Vec<Effect> {
+    model.finish_jump();
     model.playing = false;
     model.notice = None;
     go(model);
@@ -95,6 +96,7 @@ fn seek(model: &mut Model, at: Time) -> Vec<Effect> {
 }
 
 fn act(model: &mut Model, command: Command) -> Vec<Effect> {
+    model.finish_jump();
     match model.run.act(&command) {
         Ok(dropped) => {
             let forked = Notice::Forked { at: model.run.now(), commands_dropped: dropped };
@@ -134,6 +136,7 @@ pub fn link(model: &Model) -> (String, u64) {
 }
 
 fn share_link(model: &mut Model) -> Vec<Effect> {
+    model.finish_jump();
     let (link, hash) = link(model);
     let state_hash = format!("{hash:016x}");
     let copy = Effect::CopyText(link.clone());

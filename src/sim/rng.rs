@@ -9,8 +9,9 @@
 //! position, so a saved stream is its key and one number.
 
 use super::math;
+
+use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use serde::{Deserialize, Serialize};
 
 /// A random stream. Equal streams give equal draws for ever.

@@ -302,10 +302,14 @@ struct Queue {
     seats: u32,
     /// All running requests share the server equally, instead of one server per seat.
     shared: bool,
+    /// Whoever finds no free seat is turned away.
+    loss: bool,
 }
 
 #[derive(Default)]
 struct Measured {
+    arrivals: f64,
+    /// Finished ones.
     requests: f64,
     wait_s: f64,
     sojourn_s: f64,
@@ -360,8 +364,13 @@ fn measure(queue: &Queue, seed: u64, requests: u32) -> Measured {
             next_sample += SAMPLE_US;
         }
         replica.advance(now, &mut events);
-        measured.found_no_seat += f64::from(u8::from(replica.running() >= queue.seats));
+        let no_seat = replica.running() >= queue.seats;
+        measured.arrivals += 1.0;
+        measured.found_no_seat += f64::from(u8::from(no_seat));
         submitted.push(now);
+        if no_seat && queue.loss {
+            continue;
+        }
         replica.submit(now, RequestId(i), 1, tokens as u32, &mut events);
         book(&mut events, &submitted, &mut measured);
     }
@@ -405,9 +414,11 @@ fn queue(given: &Value, metric: &str) -> Option<f64> {
         service_scv: scv.1,
         seats,
         shared: false,
+        loss: false,
     };
     let queue = match text(given, "model") {
         "M/M/1" | "M/M/c" | "G/G/c" => base,
+        "M/M/c/c" => Queue { loss: true, ..base },
         "M/D/1" => Queue {
             service_scv: 0.0,
             ..base
@@ -437,7 +448,9 @@ fn queue(given: &Value, metric: &str) -> Option<f64> {
     match metric {
         "mean_wait_s" => Some(mean(|m| m.wait_s / m.requests)),
         "mean_sojourn_s" => Some(mean(|m| m.sojourn_s / m.requests)),
-        "probability_of_waiting" => Some(mean(|m| m.found_no_seat / m.requests)),
+        "probability_of_waiting" | "loss_probability" | "blocking_probability" => {
+            Some(mean(|m| m.found_no_seat / m.arrivals))
+        }
         "mean_number_in_system" => Some(mean(|m| m.in_system / m.samples)),
         _ => None,
     }

@@ -222,6 +222,14 @@ impl<'a> Lab<'a> {
             unschedulable: false,
             gpu_ready: true,
         });
+        View {
+            nodes: nodes.collect(),
+            queues: self.queues(),
+            groups,
+        }
+    }
+
+    fn queues(&self) -> Vec<QueueView> {
         let queues = self.case.queues.iter().enumerate().map(|(age, q)| QueueView {
             name: q.name.as_str().into(),
             parent: q.parent.as_deref().map(Into::into),
@@ -235,11 +243,7 @@ impl<'a> Lab<'a> {
             priority: q.priority,
             created: Time(age as u64),
         });
-        View {
-            nodes: nodes.collect(),
-            queues: queues.collect(),
-            groups,
-        }
+        queues.collect()
     }
 
     fn task(&mut self, pod: PodId) -> &mut Task {

@@ -49,6 +49,8 @@ pub enum StartError {
     WeightFormat { dtype: Dtype },
     #[error("a KV cache in this number format is not available on this GPU")]
     KvFormat { dtype: Dtype },
+    #[error("gpu_memory_utilization {value} is not above 0 and at most 1")]
+    UtilizationOutOfRange { value: f64 },
     #[error("max_num_batched_tokens {tokens} is below max_num_seqs {seqs}")]
     BatchedTokensBelowSeqs { tokens: u32, seqs: u32 },
     #[error("weights take {weights_gib:.2} GiB per GPU, and only {available_gib:.2} GiB are left for them")]
@@ -157,6 +159,10 @@ pub fn start(spec: &EngineSpec, settings: &EngineSettings) -> Result<EngineLimit
             tokens: settings.max_num_batched_tokens,
             seqs: settings.max_num_seqs,
         });
+    }
+    let value = settings.gpu_memory_utilization;
+    if !(value > 0.0 && value <= 1.0) {
+        return Err(StartError::UtilizationOutOfRange { value });
     }
     let kv_tokens = kv_capacity_tokens(spec, settings)?;
     let max_model_len = settings.max_model_len.unwrap_or(spec.model.context_length);
@@ -273,6 +279,21 @@ mod tests {
         assert_eq!(per_gpu(1), 8.0 * per_gpu(8));
         let mla = |tp| kv_bytes_per_token_per_gpu(&spec("deepseek-v3", "h200-sxm", tp, Dtype::Fp8));
         assert_eq!(mla(1), mla(8));
+    }
+
+    #[test]
+    fn a_share_of_memory_must_be_a_share() {
+        let spec = spec("llama-3.1-8b", "h100-sxm", 1, Dtype::Bf16);
+        for value in [0.0, -0.5, 1.01, f64::NAN, f64::INFINITY] {
+            let settings = EngineSettings {
+                gpu_memory_utilization: value,
+                ..EngineSettings::defaults(spec.gpu)
+            };
+            assert!(
+                matches!(start(&spec, &settings), Err(StartError::UtilizationOutOfRange { .. })),
+                "{value}"
+            );
+        }
     }
 
     #[test]

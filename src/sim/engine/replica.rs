@@ -25,7 +25,7 @@ use super::sequence::{Sequence, Sequences};
 use super::span::{Clock, Span};
 use super::step::{PrefillWork, StepCost};
 use crate::sim::id::RequestId;
-use crate::sim::time::Time;
+use crate::sim::time::{Span as Duration, Time};
 use serde::Serialize;
 
 /// What the replica is doing.
@@ -217,8 +217,8 @@ impl Replica {
     pub fn next_due(&self) -> Option<Time> {
         match &self.stage {
             Stage::Idle => None,
-            Stage::Due(clock) => Some(Time(clock.us + 1)),
-            Stage::Running(span) => Some(Time(span.end_us(span.steps) + 1)),
+            Stage::Due(clock) => Some(clock.time() + Duration::from_micros(1)),
+            Stage::Running(span) => Some(Time(span.end_us(span.steps)) + Duration::from_micros(1)),
         }
     }
 

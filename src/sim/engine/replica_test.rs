@@ -332,6 +332,29 @@ fn a_lone_request_keeps_the_gpu_busy_all_the_time() {
 }
 
 #[test]
+fn turns_per_request_do_not_depend_on_its_length() {
+    let turns = |output: u32| {
+        let limits = EngineLimits {
+            max_model_len: 100_000,
+            ..limits(64, 8192, 100_000)
+        };
+        let (mut replica, mut out) = (Replica::new(COST.clone(), limits), Vec::new());
+        let mut turns = 0;
+        for i in 0..300 {
+            let at = Time(u64::from(i) * u64::from(output) * 2000);
+            while let Some(due) = replica.next_due().filter(|due| *due <= at) {
+                replica.advance(due, &mut out);
+                turns += 1;
+            }
+            replica.submit(at, RequestId(i), 200, output, &mut out);
+        }
+        f64::from(turns) / 300.0
+    };
+    let (short, long) = (turns(40), turns(4000));
+    assert!(short < 3.0 && long < 3.0, "{short} {long}");
+}
+
+#[test]
 fn rising_load_never_shortens_the_wait() {
     let mut last = 0.0;
     for gap_us in [400_000, 100_000, 25_000, 6_000] {

@@ -33,6 +33,9 @@ const MOE_WEIGHT_EFFICIENCY: f64 = 0.85;
 /// Latency of handing activations to the next pipeline stage.
 const STAGE_SEND_US: f64 = 10.0;
 
+/// Batch sizes that are tabulated; larger ones are computed each time.
+const TABLE_MAX: u32 = 4096;
+
 /// Soft maximum of a fixed memory time and an arithmetic time per token.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 struct Roofline {
@@ -273,6 +276,7 @@ impl StepCost {
 
     fn tabulate(&mut self, max_num_seqs: u32) {
         let none = PrefillWork::default();
+        let max_num_seqs = max_num_seqs.min(TABLE_MAX);
         self.head_table = (0..=max_num_seqs).map(|m| self.head_us(f64::from(m))).collect();
         self.decode_table = (0..=max_num_seqs).map(|b| self.base(f64::from(b), &none)).collect();
     }

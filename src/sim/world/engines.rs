@@ -301,6 +301,13 @@ impl World {
             }
         }
         self.requests.end(id, Outcome::TimedOut);
+        // The gateway's oldest go first, so its dead are at the front.
+        while let Some((held, serial)) = self.service(service).backlog.front().copied() {
+            if self.requests.tenant(held, serial).is_some() {
+                break;
+            }
+            self.service_mut(service).backlog.pop_front();
+        }
         if long && !answered {
             self.log(Who::Traffic, Verdict::LongPromptLost { service, tokens, after }, Tone::Bad);
         }

@@ -4,6 +4,7 @@
 //! "advance to T, at most N events". Each layer's controller is a pure function elsewhere in
 //! `sim`; the files here build its view, call it, and carry out what it decided.
 
+mod check;
 mod commands;
 mod engines;
 mod groups;
@@ -17,6 +18,7 @@ mod requests;
 mod setup;
 mod snapshot;
 
+pub use check::Broken;
 pub use requests::Outcome;
 pub use setup::StartError;
 

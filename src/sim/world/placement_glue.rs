@@ -21,7 +21,7 @@ use serde::Serialize;
 /// KAI takes a snapshot this often (`--schedule-period`), if something has changed.
 const KAI_PERIOD: Span = Span::from_secs(1);
 /// Value of [`Param::Scheduler`] for KAI.
-const KAI: i64 = 1;
+pub(super) const KAI: i64 = 1;
 
 pub(super) const GPU_PRODUCT: &str = "nvidia.com/gpu.product";
 pub(super) const ZONE: &str = "topology.kubernetes.io/zone";

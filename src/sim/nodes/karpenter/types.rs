@@ -3,7 +3,7 @@
 //! The world fills a [`View`] and passes it to `provision`, `disrupt` and `validate`; nothing here
 //! points back into the world. Pools and instance types are referred to by their index in the view.
 
-use super::pods::{Pdb, PodView};
+pub use super::pods::{DoNotDisrupt, Owner, Pdb, PodView};
 use super::pool::Pool;
 use super::requirement::Requirements;
 use super::taints::Taint;

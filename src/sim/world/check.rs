@@ -1,0 +1,108 @@
+//! Checkers: what must hold at every instant. Run every step in tests, and on demand.
+
+use super::World;
+use super::requests::Outcome;
+use crate::sim::cluster::PodPhase;
+use crate::sim::id::{GroupId, NodeId, PodId};
+use crate::sim::metrics::ledger::Mismatch;
+use crate::sim::snapshot::RequestTotals;
+use std::collections::BTreeMap;
+
+/// An invariant that does not hold: a fault of the lab.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Broken {
+    #[error("the ledger's states do not sum to the bill: {0}")]
+    Ledger(#[from] Mismatch),
+    #[error("request outcomes do not sum to the offered ones: {0:?}")]
+    Requests(RequestTotals),
+    #[error("{alive} requests are under way, {unfinished} are counted as unfinished")]
+    UnderWay { alive: usize, unfinished: u64 },
+    #[error("pod {pod:?} holds {held} GPUs on node {node:?}, and should hold {wanted}")]
+    Gpus { pod: PodId, node: NodeId, held: u32, wanted: u32 },
+    #[error("GPUs of node {node:?} are held by pod {pod:?}, which is not there")]
+    Ghost { pod: PodId, node: NodeId },
+    #[error("CPU or memory of node {0:?} does not add up")]
+    CpuMemory(NodeId),
+    #[error("KAI started {bound} of {min_member} pods of {group:?}")]
+    PartialGang { group: GroupId, bound: u32, min_member: u32 },
+}
+
+impl World {
+    /// # Errors
+    /// The first invariant that does not hold now.
+    pub fn check_invariants(&self) -> Result<(), Broken> {
+        self.meter.ledger.check(self.now)?;
+        self.check_requests()?;
+        self.check_gpus()?;
+        self.check_gangs()
+    }
+
+    fn check_requests(&self) -> Result<(), Broken> {
+        let t = self.requests.totals();
+        let sum = t.met + t.late + t.timed_out + t.rejected + t.failed + t.lost + t.unfinished;
+        if sum != t.offered {
+            return Err(Broken::Requests(t));
+        }
+        let alive = self.requests.under_way();
+        if alive as u64 != t.unfinished {
+            return Err(Broken::UnderWay { alive, unfinished: t.unfinished });
+        }
+        Ok(())
+    }
+
+    fn check_gpus(&self) -> Result<(), Broken> {
+        for n in self.nodes.iter().filter(|n| !n.is_released()) {
+            let mut held: BTreeMap<PodId, u32> = BTreeMap::new();
+            for pod in n.gpus.iter().filter_map(|s| s.pod) {
+                *held.entry(pod).or_default() += 1;
+            }
+            let (mut cpu_m, mut mem_mib) = (0, 0);
+            for (pod, held) in held {
+                let p = self.pod(pod);
+                if p.node != Some(n.id) || !matches!(p.phase, PodPhase::Bound | PodPhase::Releasing) {
+                    return Err(Broken::Ghost { pod, node: n.id });
+                }
+                let spec = &self.setup.services[self.group(p.group).service.index()];
+                if held != spec.gpus_per_worker {
+                    return Err(Broken::Gpus { pod, node: n.id, held, wanted: spec.gpus_per_worker });
+                }
+                cpu_m += spec.cpu_m;
+                mem_mib += spec.mem_mib;
+            }
+            if (cpu_m, mem_mib) != (n.cpu_m_used, n.mem_mib_used) {
+                return Err(Broken::CpuMemory(n.id));
+            }
+        }
+        for p in self.pods.iter().filter(|p| matches!(p.phase, PodPhase::Bound | PodPhase::Releasing)) {
+            let there = p.node.is_some_and(|n| self.node(n).gpus.iter().any(|s| s.pod == Some(p.id)));
+            if let (false, Some(node)) = (there, p.node) {
+                return Err(Broken::Ghost { pod: p.id, node });
+            }
+        }
+        Ok(())
+    }
+
+    /// Under KAI a gang that has not started holds all of its minimum or nothing.
+    fn check_gangs(&self) -> Result<(), Broken> {
+        for g in self.living_groups().filter(|g| g.scheduler == super::placement_glue::KAI) {
+            let bound = self.bound_pods(g.id);
+            if bound > 0 && bound < g.min_member {
+                return Err(Broken::PartialGang { group: g.id, bound, min_member: g.min_member });
+            }
+        }
+        Ok(())
+    }
+
+    /// Totals by outcome; for reports and tests.
+    pub fn ended(&self, outcome: Outcome) -> u64 {
+        let t = self.requests.totals();
+        match outcome {
+            Outcome::Met => t.met,
+            Outcome::Late => t.late,
+            Outcome::TimedOut => t.timed_out,
+            Outcome::Rejected => t.rejected,
+            Outcome::Failed => t.failed,
+            Outcome::Lost => t.lost,
+        }
+    }
+}
