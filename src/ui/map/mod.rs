@@ -264,7 +264,7 @@ fn drop_of(props: &ClusterMapProps, state: &MapState, card: &RackCard) -> Drop {
     let over = over == Some(card.id);
     let Some(name) = carried_name(&props.snapshot, what) else { return Drop::Nothing };
     match drop_check(&props.snapshot, what, card.id) {
-        Err(why) => Drop::Refused { why: refusal_message(&why), over },
+        Err(why) => Drop::Refused { by, why: refusal_message(&why), over },
         Ok(()) => {
             let place = card.place.clone().into();
             let buys = matches!(what, Carried::Palette(_));
@@ -278,30 +278,31 @@ fn drop_of(props: &ClusterMapProps, state: &MapState, card: &RackCard) -> Drop {
     }
 }
 
-/// Says what is being placed and how to stop.
+/// Whether what is carried must be drained before it can go.
+fn is_occupied(snapshot: &Snapshot, what: Carried) -> bool {
+    let Carried::Node(id) = what else { return false };
+    let node = snapshot.nodes.iter().find(|n| n.id == id);
+    node.is_some_and(|n| n.cells.iter().any(|c| c.pod.is_some()))
+}
+
+/// Says what was picked and how to stop.
 fn placing_bar(props: &ClusterMapProps, state: &MapState, act: &Callback<Act>) -> Html {
-    let Mode::Place { what, by, .. } = state.mode else { return html! {} };
+    let Mode::Place { what, by: By::Pick, .. } = state.mode else { return html! {} };
     let Some(name) = carried_name(&props.snapshot, what) else { return html! {} };
     let lang = &props.lang;
-    let (words, occupied) = match what {
-        Carried::Node(id) => {
-            let node = props.snapshot.nodes.iter().find(|n| n.id == id);
-            let occupied = node.is_some_and(|n| n.cells.iter().any(|c| c.pod.is_some()));
-            (Message::MapPlacingNode { name: name.into() }, occupied)
-        }
-        Carried::Palette(_) => (Message::MapPlacingItem { item: name.into() }, false),
+    let words = match what {
+        Carried::Node(_) => Message::MapPlacingNode { name: name.into() },
+        Carried::Palette(_) => Message::MapPlacingItem { item: name.into() },
     };
     let cancel = act.reform(|_: MouseEvent| Act::PutBack);
     html! {
         <div class="map-placing" data-testid="placing">
             <strong>{ say(lang, &words) }</strong>
-            if occupied { <span>{ say(lang, &Message::MapDrainsFirst) }</span> }
-            if by == By::Pick {
-                <span class="keys">{ say(lang, &Message::MapPlacingKeys) }</span>
-                <button type="button" class="small" data-testid="place-cancel" onclick={cancel}>
-                    { say(lang, &Message::MapCancel) }
-                </button>
-            }
+            if is_occupied(&props.snapshot, what) { <span>{ say(lang, &Message::MapDrainsFirst) }</span> }
+            <span class="keys">{ say(lang, &Message::MapPlacingKeys) }</span>
+            <button type="button" class="small" data-testid="place-cancel" onclick={cancel}>
+                { say(lang, &Message::MapCancel) }
+            </button>
         </div>
     }
 }
@@ -324,7 +325,9 @@ fn ghost(props: &ClusterMapProps, state: &MapState, pointer: &Pointer) -> Html {
     let name = carried_name(&props.snapshot, what);
     html! {
         <div class="map-ghost" ref={pointer.ghost.clone()} aria-hidden="true">
-            { icons::grip_dots() }{ name.map(|n| say(&props.lang, &n)) }
+            { icons::grip_dots() }
+            <span>{ name.map(|n| say(&props.lang, &n)) }</span>
+            if is_occupied(&props.snapshot, what) { <small>{ say(&props.lang, &Message::MapDrainsFirst) }</small> }
         </div>
     }
 }

@@ -25,6 +25,7 @@ pub enum Drop {
         buys: bool,
     },
     Refused {
+        by: By,
         why: Message,
         over: bool,
     },
@@ -109,11 +110,14 @@ pub fn RackBox(props: &RackBoxProps) -> Html {
                 <Trap trap={trap.clone()} lang={*lang} send={props.send.clone()} />
             }
             <div class="rack-nodes">
-                { for card.nodes.iter().map(|n| html! {
-                    <NodeBox key={n.id.0} card={n.clone()} lang={*lang} stop={stop(n.id)} open={open(n.id)}
-                        lifted={props.lifted == Some(n.id)} arrived={props.arrivals.contains(&n.id)}
-                        act={props.act.clone()} lift={props.lift.clone()} />
-                }) }
+                // A list of its own: it stays wholly keyed, so that a card in the hand is never made anew.
+                <div class="rack-cards">
+                    { for card.nodes.iter().map(|n| html! {
+                        <NodeBox key={n.id.0} card={n.clone()} lang={*lang} stop={stop(n.id)} open={open(n.id)}
+                            lifted={props.lifted == Some(n.id)} arrived={props.arrivals.contains(&n.id)}
+                            act={props.act.clone()} lift={props.lift.clone()} />
+                    }) }
+                </div>
                 { missing(props) }
                 { place(props) }
             </div>
@@ -134,7 +138,7 @@ fn missing(props: &RackBoxProps) -> Html {
         Some(say(&props.lang, &Message::MapMissing { rank: cell.rank?.into(), badge: badge.into() }))
     }).collect();
     html! {
-        <div class="absent" key="missing" data-testid="missing">
+        <div class="absent" data-testid="missing">
             <div class="cells" aria-hidden="true">
                 { for props.card.missing.iter().map(|c| html! {
                     <span class={classes!("cell", c.lit.then_some("lit"))}>{ cell_picture(c) }</span>
@@ -150,8 +154,8 @@ fn place(props: &RackBoxProps) -> Html {
     let (card, lang) = (&props.card, &props.lang);
     match &props.drop {
         Drop::Nothing => html! {},
-        Drop::Refused { why, .. } => html! {
-            <p class="refusal" key="drop" data-testid={format!("refused-{}", card.slug)}>{ say(lang, why) }</p>
+        Drop::Refused { why, by, .. } => html! {
+            <p class={classes!("refusal", (*by == By::Pointer).then_some("floats"))} data-testid={format!("refused-{}", card.slug)}>{ say(lang, why) }</p>
         },
         Drop::Fits { by: By::Pointer, .. } => {
             let words = match card.kind {
@@ -159,7 +163,7 @@ fn place(props: &RackBoxProps) -> Html {
                 RackKind::Network => Message::MapDropNode,
             };
             html! {
-                <div class="drop" key="drop">
+                <div class="drop floats">
                     <strong>{ say(lang, &words) }</strong>
                     <span>{ say(lang, &card.room) }</span>
                 </div>
@@ -169,7 +173,7 @@ fn place(props: &RackBoxProps) -> Html {
             let id = card.id;
             let onclick = props.act.reform(move |_: MouseEvent| Act::DropOn(id));
             html! {
-                <button type="button" class="drop" key="drop" data-drop={id.0.to_string()} {onclick}
+                <button type="button" class="drop" data-drop={id.0.to_string()} {onclick}
                     data-testid={format!("drop-{}", card.slug)} aria-label={say(lang, label)}>
                     <strong>{ icon(PLUS) }{ say(lang, if *buys { &Message::MapAddHere } else { &Message::MapMoveHere }) }</strong>
                     <span>{ say(lang, &card.room) }</span>

@@ -92,10 +92,10 @@ pub fn Pending(props: &PendingProps) -> Html {
             } else {
                 <ul>
                     { for rows.iter().map(|row| pending_row(row, lang, send)) }
-                    if *more > 0 {
-                        <li key="more" class="more">{ say(lang, &Message::MapPendingMore { count: (*more).into() }) }</li>
-                    }
                 </ul>
+                if *more > 0 {
+                    <p class="more">{ say(lang, &Message::MapPendingMore { count: (*more).into() }) }</p>
+                }
             }
         </section>
     }
