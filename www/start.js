@@ -30,3 +30,24 @@
     fail(String(event.reason));
   });
 })();
+
+// Works the card that is shown after a failure of the lab, which no longer runs by then.
+document.addEventListener("click", function (event) {
+  var button = event.target.closest("[data-recover-copy], [data-recover-restart]");
+  if (!button) return;
+  var restart = button.getAttribute("data-recover-restart");
+  if (restart !== null) {
+    var query = new URLSearchParams(location.search);
+    if (restart) query.set("scenario", restart);
+    history.replaceState(null, "", location.pathname + (query.size ? "?" + query : ""));
+    location.reload();
+    return;
+  }
+  var report = document.querySelector(".panic-report textarea");
+  report.select();
+  function copied() {
+    button.textContent = button.getAttribute("data-recover-copy");
+  }
+  if (navigator.clipboard) navigator.clipboard.writeText(report.value).then(copied, function () {});
+  else if (document.execCommand("copy")) copied();
+});

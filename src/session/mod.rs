@@ -13,4 +13,4 @@ mod session_test;
 
 pub use model::{Dialog, Effect, Message, Model, Notice, Problem, Selection, Speed, Theme};
 pub use run::{Advanced, Run};
-pub use update::update;
+pub use update::{link, update};

@@ -120,10 +120,9 @@ fn show(model: &mut Model, dialog: Dialog) -> Vec<Effect> {
     Vec::new()
 }
 
-fn share_link(model: &mut Model) -> Vec<Effect> {
-    model.finish_jump();
+/// The fragment (without `#`) that opens the run where it stands, and the state hash it promises.
+pub fn link(model: &Model) -> (String, u64) {
     let hash = model.run.world().state_hash();
-    let state_hash = format!("{hash:016x}");
     let link = share::link(&Shared {
         engine: share::ENGINE,
         origin: model.origin.clone(),
@@ -133,6 +132,13 @@ fn share_link(model: &mut Model) -> Vec<Effect> {
         state_hash: hash,
         trace: model.trace.clone(),
     });
+    (link, hash)
+}
+
+fn share_link(model: &mut Model) -> Vec<Effect> {
+    model.finish_jump();
+    let (link, hash) = link(model);
+    let state_hash = format!("{hash:016x}");
     let copy = Effect::CopyText(link.clone());
     let fragment = Effect::ReplaceFragment(link.clone());
     let mut effects = show(model, Dialog::Share { link, state_hash });

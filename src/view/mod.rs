@@ -1,5 +1,25 @@
-//! Pure view models: what the page shows of a snapshot, as values and messages. No web, no world.
+//! Pure view models: what the page shows of a snapshot, as messages and numbers, without a browser.
+
+pub mod actions;
+pub mod announce;
+pub mod cards;
+pub mod charts;
+pub mod hpa;
+pub mod inspect;
+pub mod map;
+pub mod names;
+pub mod query;
+pub mod score;
+pub mod texts;
+pub mod time;
+pub mod why;
+pub mod words;
 
 #[cfg(test)]
 pub mod fixture;
-pub mod map;
+#[cfg(test)]
+mod trap_fixture;
+#[cfg(test)]
+mod words_test;
+
+pub use texts::{Texts, scenario_texts};

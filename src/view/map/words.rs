@@ -63,9 +63,9 @@ pub fn wait_message(wait: &Wait, now: Time) -> Message {
 pub(super) fn pending_wait_message(pending: &PendingView, now: Time) -> Message {
     let words = match (pending.wait.reason, &pending.selector) {
         (WaitReason::FreeGpu, Some(kind)) if pending.wait.gpus_missing > 0 => {
-            Message::WaitFreeGpusOf { gpus: pending.wait.gpus_missing.into(), kind: kind.clone().into() }
+            Message::MapWaitFreeGpusOf { gpus: pending.wait.gpus_missing.into(), kind: kind.clone().into() }
         }
-        (WaitReason::TaintOrSelector, Some(kind)) => Message::WaitSelectorOf { kind: kind.clone().into() },
+        (WaitReason::TaintOrSelector, Some(kind)) => Message::MapWaitSelectorOf { kind: kind.clone().into() },
         _ => reason_message(&pending.wait),
     };
     with_time_left(words, &pending.wait, now)
@@ -73,7 +73,7 @@ pub(super) fn pending_wait_message(pending: &PendingView, now: Time) -> Message 
 
 fn with_time_left(words: Message, wait: &Wait, now: Time) -> Message {
     match wait.until {
-        Some(until) if until > now => Message::WaitLeft { wait: words.into(), left: whole_seconds(until.since(now)) },
+        Some(until) if until > now => Message::MapWaitLeft { wait: words.into(), left: whole_seconds(until.since(now)) },
         _ => words,
     }
 }
@@ -83,23 +83,23 @@ fn reason_message(wait: &Wait) -> Message {
     let gpus = || Arg::from(wait.gpus_missing);
     let known = wait.gpus_missing > 0;
     match wait.reason {
-        WaitReason::Quota if known => M::WaitQuotaGpus { gpus: gpus() },
-        WaitReason::Quota => M::WaitQuota,
-        WaitReason::Turn => M::WaitTurn,
-        WaitReason::GangPartners if known => M::WaitPartnersGpus { gpus: gpus() },
-        WaitReason::GangPartners => M::WaitPartners,
-        WaitReason::Topology if known => M::WaitTopologyGpus { gpus: gpus() },
-        WaitReason::Topology => M::WaitTopology,
-        WaitReason::FreeGpu if known => M::WaitFreeGpus { gpus: gpus() },
-        WaitReason::FreeGpu => M::WaitFreeGpu,
-        WaitReason::TaintOrSelector => M::WaitSelector,
-        WaitReason::NodeOverhead => M::WaitOverhead,
-        WaitReason::CloudCapacity => M::WaitCloud,
-        WaitReason::NodeBoot => M::WaitNodeBoot,
-        WaitReason::DevicePlugin => M::WaitDevicePlugin,
-        WaitReason::Image => M::WaitImage,
-        WaitReason::Weights => M::WaitWeights,
-        WaitReason::WarmUp => M::WaitWarmUp,
+        WaitReason::Quota if known => M::MapWaitQuotaGpus { gpus: gpus() },
+        WaitReason::Quota => M::MapWaitQuota,
+        WaitReason::Turn => M::MapWaitTurn,
+        WaitReason::GangPartners if known => M::MapWaitPartnersGpus { gpus: gpus() },
+        WaitReason::GangPartners => M::MapWaitPartners,
+        WaitReason::Topology if known => M::MapWaitTopologyGpus { gpus: gpus() },
+        WaitReason::Topology => M::MapWaitTopology,
+        WaitReason::FreeGpu if known => M::MapWaitFreeGpus { gpus: gpus() },
+        WaitReason::FreeGpu => M::MapWaitFreeGpu,
+        WaitReason::TaintOrSelector => M::MapWaitSelector,
+        WaitReason::NodeOverhead => M::MapWaitOverhead,
+        WaitReason::CloudCapacity => M::MapWaitCloud,
+        WaitReason::NodeBoot => M::MapWaitNodeBoot,
+        WaitReason::DevicePlugin => M::MapWaitDevicePlugin,
+        WaitReason::Image => M::MapWaitImage,
+        WaitReason::Weights => M::MapWaitWeights,
+        WaitReason::WarmUp => M::MapWaitWarmUp,
     }
 }
 

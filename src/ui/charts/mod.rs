@@ -1,0 +1,47 @@
+//! The charts: marks on a canvas of device pixels, every word in HTML over it, a sentence and a
+//! table for each. One time axis and one cursor for all.
+
+mod draw;
+mod observe;
+mod plot_view;
+
+use crate::i18n::{Lang, Message as Text};
+use crate::sim::snapshot::Snapshot;
+use crate::sim::time::Time;
+use crate::ui::say;
+use crate::view::charts::{Chart, Plot};
+use plot_view::PlotView;
+use std::rc::Rc;
+use yew::{Callback, Html, Properties, function_component, html, use_state_eq};
+
+#[derive(Clone, PartialEq, Properties)]
+pub struct ChartsProps {
+    pub lang: Lang,
+    pub plots: Rc<Vec<Plot>>,
+    pub snapshot: Rc<Snapshot>,
+    /// Changes with the colours.
+    pub colours: u32,
+    /// Only this one, as in an embed.
+    #[prop_or_default]
+    pub only: Option<Chart>,
+}
+
+#[function_component(Charts)]
+pub fn charts(props: &ChartsProps) -> Html {
+    // The pointer's time is shared, so that all charts show values of the same moment.
+    let pointed = use_state_eq(|| None::<Time>);
+    let on_point = {
+        let pointed = pointed.clone();
+        Callback::from(move |at: Option<Time>| pointed.set(at))
+    };
+    let one = |i: usize| {
+        html! {
+            <PlotView lang={props.lang} plots={props.plots.clone()} index={i} snapshot={props.snapshot.clone()}
+                colours={props.colours} pointed={*pointed} on_point={on_point.clone()} />
+        }
+    };
+    let shown = (0..props.plots.len()).filter(|i| props.only.is_none_or(|c| props.plots[*i].chart == c));
+    html! {
+        <section class="charts" aria-label={say(&props.lang, &Text::ChartsLabel)}>{ for shown.map(one) }</section>
+    }
+}

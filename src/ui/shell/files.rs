@@ -1,0 +1,141 @@
+//! Files that are chosen or dropped: read in pieces, so that the page stays alive, and refused
+//! with a reason when they are too large or of another kind.
+
+use crate::i18n::{Lang, Message as Text, plain, render};
+use crate::problem::Problem;
+use crate::session::Message;
+use crate::sim::traffic::{Trace, TraceReader};
+use gloo::events::{EventListener, EventListenerOptions};
+use std::sync::Arc;
+use wasm_bindgen::JsCast;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{Blob, Document, DragEvent, Event, File};
+use yew::Callback;
+
+/// Largest trace: two million rows of the usual length and some room.
+const TRACE_BYTES_MAX: f64 = 128.0 * 1024.0 * 1024.0;
+/// Largest scenario: what a link could carry.
+const SCENARIO_BYTES_MAX: f64 = 256.0 * 1024.0;
+/// A piece takes a few milliseconds.
+const PIECE_BYTES: f64 = 512.0 * 1024.0;
+const MIB: f64 = 1024.0 * 1024.0;
+
+/// Reads a file and says what came of it. `progress` hears how far a trace is, and `None` at the end.
+pub fn read(file: File, lang: Lang, progress: Callback<Option<Text>>, done: Callback<Message>) {
+    wasm_bindgen_futures::spawn_local(async move {
+        let name = file.name();
+        let message = match extension(&name).as_str() {
+            "csv" => trace(&file, &name, lang, &progress).await,
+            "yaml" | "yml" => scenario(&file, &name, lang).await,
+            _ => refusal(Text::ProblemFile, vec![problem(&name, lang, &Text::FileKinds)]),
+        };
+        progress.emit(None);
+        done.emit(message);
+    });
+}
+
+fn extension(name: &str) -> String {
+    name.rsplit_once('.').map_or(String::new(), |(_, e)| e.to_lowercase())
+}
+
+fn refusal(title: Text, problems: Vec<Problem>) -> Message {
+    Message::ShowProblems { title, problems }
+}
+
+fn problem(name: &str, lang: Lang, what: &Text) -> Problem {
+    let short: String = name.chars().take(60).collect();
+    Problem::new(short, plain(&render(&lang, what)))
+}
+
+fn too_large(file: &File, limit: f64) -> Option<Text> {
+    use crate::i18n::Arg::Float;
+    (file.size() > limit).then(|| Text::FileTooLarge { size: Float(file.size() / MIB, 2), limit: Float(limit / MIB, 2) })
+}
+
+async fn trace(file: &File, name: &str, lang: Lang, progress: &Callback<Option<Text>>) -> Message {
+    if let Some(what) = too_large(file, TRACE_BYTES_MAX) {
+        return refusal(Text::ProblemTrace, vec![problem(name, lang, &what)]);
+    }
+    match pieces(file, name, progress).await {
+        None => refusal(Text::ProblemTrace, vec![problem(name, lang, &Text::FileUnreadable)]),
+        Some(reader) => match reader.finish() {
+            Ok(trace) => Message::LoadTrace { name: name.to_owned(), trace: Arc::<Trace>::new(trace) },
+            Err(found) => {
+                let lines = found.first.iter().map(|p| {
+                    Problem::new(format!("line {}, {}", p.line, p.field), format!("expected {}, found {}", p.expected, p.found))
+                });
+                let mut problems: Vec<Problem> = lines.collect();
+                let more = found.count.saturating_sub(problems.len() as u64);
+                if more > 0 {
+                    problems.push(problem(name, lang, &Text::FileMore { n: more.into() }));
+                }
+                refusal(Text::ProblemTrace, problems)
+            }
+        },
+    }
+}
+
+/// Pushes the file into a reader; `None` if the browser could not read it.
+async fn pieces(file: &File, name: &str, progress: &Callback<Option<Text>>) -> Option<TraceReader> {
+    let mut reader = TraceReader::new();
+    let (mut from, size) = (0.0, file.size());
+    while from < size {
+        let to = f64::min(from + PIECE_BYTES, size);
+        let bytes = bytes(&file.slice_with_f64_and_f64(from, to).ok()?).await?;
+        let at = reader.push(&bytes);
+        progress.emit(Some(Text::FileReading { name: name.into(), n: at.rows.into() }));
+        if !at.wants_more {
+            break;
+        }
+        from = to;
+    }
+    Some(reader)
+}
+
+async fn scenario(file: &File, name: &str, lang: Lang) -> Message {
+    let refuse = |what: &Text| refusal(Text::ProblemScenario, vec![problem(name, lang, what)]);
+    if let Some(what) = too_large(file, SCENARIO_BYTES_MAX) {
+        return refuse(&what);
+    }
+    match bytes(file).await.and_then(|b| String::from_utf8(b).ok()) {
+        Some(text) => Message::OpenFile { name: name.to_owned(), text },
+        None => refuse(&Text::FileUnreadable),
+    }
+}
+
+async fn bytes(blob: &Blob) -> Option<Vec<u8>> {
+    let buffer = JsFuture::from(blob.array_buffer()).await.ok()?;
+    Some(js_sys::Uint8Array::new(&buffer).to_vec())
+}
+
+/// Takes files that are dropped anywhere on the page, instead of letting the browser open them.
+pub fn listen_for_drops(document: &Document, dropped: Callback<File>, dragging: Callback<bool>) -> Vec<EventListener> {
+    let options = EventListenerOptions::enable_prevent_default();
+    let drag = |event: &Event| event.dyn_ref::<DragEvent>().and_then(DragEvent::data_transfer);
+    let has_files = move |event: &Event| drag(event).is_some_and(|d| d.types().iter().any(|t| t == "Files"));
+    let (over, leave) = (dragging.clone(), dragging.clone());
+    vec![
+        EventListener::new_with_options(document, "dragover", options, move |event| {
+            if has_files(event) {
+                event.prevent_default();
+                over.emit(true);
+            }
+        }),
+        EventListener::new(document, "dragleave", move |event| {
+            // Without a related target the pointer has left the window.
+            if event.dyn_ref::<DragEvent>().is_some_and(|d| d.related_target().is_none()) {
+                leave.emit(false);
+            }
+        }),
+        EventListener::new_with_options(document, "drop", options, move |event| {
+            if !has_files(event) {
+                return;
+            }
+            event.prevent_default();
+            dragging.emit(false);
+            if let Some(file) = drag(event).and_then(|d| d.files()).and_then(|f| f.get(0)) {
+                dropped.emit(file);
+            }
+        }),
+    ]
+}

@@ -1,0 +1,77 @@
+//! Charts over the real world and over made-up points.
+
+use super::*;
+use crate::i18n::{Lang, render};
+use crate::session::Run;
+use crate::sim::snapshot::Snapshot;
+use std::sync::Arc;
+
+struct World(Run);
+
+impl Source for World {
+    fn points(&self, track: Track, until: Time) -> Vec<Point> {
+        self.0.world().series(track, Time::ZERO, until, 200)
+    }
+}
+
+fn opened(id: &str, secs: u64) -> (World, Snapshot) {
+    let scenario = crate::scenario::library(id).unwrap().unwrap();
+    let mut run = Run::new(Arc::new(scenario.setup), Vec::new()).unwrap();
+    assert!(run.advance(Time::from_secs(secs), usize::MAX).reached);
+    let snapshot = run.world().snapshot();
+    (World(run), snapshot)
+}
+
+#[test]
+fn the_ledger_stacks_to_the_gpus_that_are_paid_for() {
+    let (world, snapshot) = opened("seven-of-eight", 120);
+    let plot = plot(Chart::Ledger, &snapshot, Time::from_secs(600), &world);
+    let paid: u32 = snapshot.ledger.gpus_now.iter().sum();
+    assert_eq!(plot.lines.last().and_then(Line::last), Some(paid as f32));
+    let held = plot.lines.iter().find(|l| l.label == Message::LedgerHeld).unwrap();
+    assert_eq!(held.own_value_at(snapshot.now), Some(7.0));
+    let said = render(&Lang::english(), &summary(&plot, &snapshot));
+    assert!(said.contains(&format!("of {paid} paid GPUs")), "{said}");
+}
+
+#[test]
+fn every_chart_of_every_scenario_has_a_sentence_and_a_bounded_table() {
+    for (id, _) in crate::scenario::LIBRARY {
+        for secs in [0, 90, 1_500] {
+            let (world, snapshot) = opened(id, secs);
+            for chart in Chart::ALL {
+                let plot = plot(chart, &snapshot, Time::from_secs(1_600), &world);
+                assert!(!render(&Lang::english(), &summary(&plot, &snapshot)).is_empty());
+                let rows = table(&plot);
+                assert!(rows.len() <= 61, "{id} {chart:?}: {}", rows.len());
+                assert!(rows.iter().all(|(_, values)| values.len() == plot.lines.len()));
+                assert!(plot.axis.top > 0.0 && plot.axis.top.is_finite());
+                for line in &plot.lines {
+                    assert!(line.points.windows(2).all(|w| w[0].at < w[1].at), "{id} {chart:?}");
+                    assert_eq!(line.runs().iter().map(|r| r.len()).sum::<usize>(), line.points.len());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_missing_stretch_breaks_the_line() {
+    let point = |s| Point { at: Time::from_secs(s), value: Some(1.0) };
+    let (world, snapshot) = opened("sandbox", 0);
+    let mut line = plot(Chart::Ttft, &snapshot, Time::from_secs(60), &world).lines.remove(0);
+    line.points = [0, 5, 10, 60, 65].map(point).to_vec();
+    assert_eq!(line.runs().iter().map(|r| r.len()).collect::<Vec<_>>(), [3, 2]);
+    line.points.clear();
+    assert!(line.runs().is_empty());
+}
+
+#[test]
+fn axis_tops_are_round_and_cover_the_value() {
+    for v in [0.0, 0.003, 0.7, 1.0, 3.1, 7.0, 9.0, 44.0, 60.0, 99.0, 101.0, 1e6, f64::NAN] {
+        let top = nice_top(v);
+        assert!(top > 0.0 && (v.is_nan() || top >= v * 0.999), "{v}: {top}");
+    }
+    assert_eq!(Axis::for_values(7.0, 4.0, Unit::Count).ticks(), [0.0, 4.0, 8.0]);
+    assert_eq!(Axis { top: 1.25, unit: Unit::Share }.height(40.0), 1.0);
+}

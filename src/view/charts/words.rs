@@ -1,0 +1,87 @@
+//! The charts in words: one sentence each, values at line ends, and the table.
+
+use super::build::{ttft_slo, value_arg};
+use super::{Chart, Line, Plot, STACK_NOTHING, STACK_WORKING};
+use crate::i18n::{Arg, Message};
+use crate::sim::snapshot::Snapshot;
+use crate::sim::time::Time;
+
+/// Value of a line at a time, with its unit.
+pub fn label_value(line: &Line, at: Time) -> Arg {
+    line.own_value_at(at).map_or(Message::NoValue.into(), |v| value_arg(line.unit, v))
+}
+
+/// What the chart says now, in one sentence.
+pub fn summary(plot: &Plot, snapshot: &Snapshot) -> Message {
+    let last = |label: Message| plot.lines.iter().find(|l| l.label == label);
+    let said = |label: Message| {
+        last(label).and_then(|l| l.last().map(|v| value_arg(l.unit, v))).unwrap_or(Message::SumNoSample.into())
+    };
+    if plot.lines.iter().all(|l| l.points.is_empty()) {
+        return if plot.chart == Chart::Ttft && snapshot.now > Time::ZERO {
+            Message::SumTtftNone
+        } else {
+            Message::SumNothing
+        };
+    }
+    match plot.chart {
+        Chart::Queue => Message::SumQueue {
+            waiting: said(Message::LineWaiting),
+            arrivals: Arg::Float(last(Message::LineArrivals).and_then(Line::last).unwrap_or(0.0).into(), 1),
+        },
+        Chart::Signals => Message::SumSignals {
+            gpu: said(Message::LineGpuUtilization),
+            memory: said(Message::LineGpuMemory),
+            queue: said(Message::LineQueueShare),
+            kv: said(Message::LineKvUsage),
+        },
+        Chart::Replicas => Message::SumReplicas {
+            raw: said(Message::LineRawDesired),
+            desired: said(Message::LineDesired),
+            ready: said(Message::LineReady),
+        },
+        Chart::Ttft => ttft(plot, snapshot),
+        Chart::Ledger => ledger(plot),
+    }
+}
+
+fn ttft(plot: &Plot, snapshot: &Snapshot) -> Message {
+    /// A sample of the last minute still holds.
+    const FRESH_US: u64 = 60_000_000;
+    let point = plot.lines.first().and_then(|l| l.points.last().map(|p| (l.unit, *p)));
+    let Some((unit, point)) = point.filter(|(_, p)| snapshot.now.since(p.at).0 <= FRESH_US) else {
+        return Message::SumTtftNone;
+    };
+    let value = point.value.unwrap_or(0.0);
+    let slo = ttft_slo(snapshot).unwrap_or_default();
+    let p99 = value_arg(unit, value);
+    if f64::from(value) <= slo.secs_f64() {
+        Message::SumTtftMet { p99, slo: slo.into() }
+    } else {
+        Message::SumTtftMissed { p99, slo: slo.into() }
+    }
+}
+
+fn ledger(plot: &Plot) -> Message {
+    let top = |i: usize| plot.lines.get(i).and_then(Line::last).unwrap_or(0.0);
+    let paid = top(plot.lines.len().saturating_sub(1));
+    let number = |v: f32| Arg::Int(f64::from(v).round() as i64);
+    Message::SumLedger {
+        working: number(top(STACK_WORKING - 1)),
+        paid: number(paid),
+        nothing: number(paid - top(STACK_NOTHING - 1)),
+    }
+}
+
+/// Rows of the table at most.
+const ROWS_MAX: usize = 60;
+
+/// The chart as a table: for each time, the value of every line in the order of `plot.lines`.
+/// Newest first.
+pub fn table(plot: &Plot) -> Vec<(Time, Vec<Arg>)> {
+    let longest = plot.lines.iter().max_by_key(|l| l.points.len());
+    let times: Vec<Time> = longest.map_or(Vec::new(), |l| l.points.iter().map(|p| p.at).collect());
+    let step = times.len().div_ceil(ROWS_MAX).max(1);
+    let rows = times.into_iter().rev().step_by(step);
+    rows.map(|at| (at, plot.lines.iter().map(|l| label_value(l, at)).collect())).collect()
+}
