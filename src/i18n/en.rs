@@ -18,7 +18,476 @@ pub fn text(key: Key) -> &'static str {
         Key::MapTitle => "Cluster",
 
         // --- Layers, why-log, waits, score, tasks ---
+        // Shared phrases
+        Key::Then => "{first} {next}",
+        Key::Comma => "{first}, {next}",
+        Key::AndMore => "{first} and {n, plural, one {# more} other {# more}}",
+        Key::Word => "{word}",
+        Key::GpuCount => "{n, plural, one {# GPU} other {# GPUs}}",
+        Key::PodCount => "{n, plural, one {# pod} other {# pods}}",
+        Key::RequestCount => "{n, plural, one {# request} other {# requests}}",
+        Key::NodeCount => "{n, plural, one {# node} other {# nodes}}",
+        Key::GpuMinutes => "{n} GPU-minutes",
+        Key::NvlinkDomainName => "NVLink domain {name}",
+        Key::UnknownNode => "node #{n}",
+        Key::UnknownGroup => "group #{n}",
+        Key::UnknownService => "service #{n}",
+        Key::UnknownRack => "rack #{n}",
+        Key::UnknownInstance => "palette entry #{n}",
+        Key::RequestsWait => "{n, plural, one {# request waits.} other {# requests wait.}}",
+        // Who decided, and the tone of it
+        Key::WhoYou => "you",
+        Key::WhoScript => "scenario",
+        Key::WhoTraffic => "traffic",
+        Key::WhoKubeScheduler => "kube-scheduler",
+        Key::WhoKai => "KAI Scheduler",
+        Key::WhoHpa => "HPA",
+        Key::WhoKarpenter => "Karpenter",
+        Key::WhoCloud => "cloud",
+        Key::WhoKubelet => "kubelet",
+        Key::WhoEngine => "engine",
+        Key::WhoGateway => "gateway",
+        Key::ToneGood => "Good:",
+        Key::ToneBad => "Problem:",
+        // Why-log: frame
         Key::WhyTitle => "Why",
+        Key::WhyNewestFirst => "newest first",
+        Key::WhyFilter => "Decisions of",
+        Key::WhyFilterAll => "everyone",
+        Key::WhyFilterNodes => "nodes",
+        Key::WhyFilterPlacement => "placement",
+        Key::WhyFilterReplicas => "replicas",
+        Key::WhyFilterRequests => "traffic",
+        Key::WhyFilterYou => "you",
+        Key::WhyOnlyAbout => "Only decisions about {name}",
+        Key::WhyNothingYet => "No decision yet. Press play.",
+        Key::WhyNothingHere => "No decision of this kind so far.",
+        Key::WhyTimes => "× {n}",
+        Key::WhyTimesLong => "{n, plural, one {# time} other {# times}}, last at {until}",
+        Key::WhyOlder => "Show {n, plural, one {# older decision} other {# older decisions}}",
+        Key::WhyCause => "Caused by: {who}, {at}",
+        Key::WhyKeys => "Up and down arrows walk the decisions; Enter keeps one lit on the map.",
+        // Why-log: acts of people and scripts
+        Key::DidBuyNode => {
+            "Bought one {instance} for {rack}. It costs money from now on; its GPUs can be used once it is ready."
+        }
+        Key::DidMoveNode => "{node} moves to {rack}. If pods run on it, it is drained first.",
+        Key::DidReleaseNode => "{node} is drained and then given back.",
+        Key::DidLaunchGang => "Launched one more replica of **{service}**.",
+        Key::DidDeleteGroup => "Deleted {group}. Its requests get the grace period to finish.",
+        Key::DidSpike => {
+            "Added {requests, plural, one {# request} other {# requests}} to {service}, spread over {over}."
+        }
+        Key::DidSpikeLong => {
+            "Added {requests, plural, one {# request} other {# requests}} to {service}, spread over {over}, and one prompt of {tokens} tokens."
+        }
+        Key::DidLongPrompt => "Added one prompt of {tokens} tokens to {service}.",
+        Key::DidSet => "{param} is now **{value}**.",
+        Key::RefusedAct => "Not done: {act} {why}",
+        Key::ActBuyNode => "Buy one {instance} for {rack}.",
+        Key::ActMoveNode => "Move {node} to {rack}.",
+        Key::ActReleaseNode => "Release {node}.",
+        Key::ActLaunchGang => "Launch one replica of {service}.",
+        Key::ActDeleteGroup => "Delete {group}.",
+        Key::ActSpike => "Add requests to {service}.",
+        Key::ActSet => "Change {param}.",
+        // Why-log: placement
+        Key::WhyPodsHeld => "Placed **{placed} of {total}** pods of {group} one by one, on {nodes}. {tail}",
+        Key::HoldGpusNow => "**{n, plural, one {# GPU now waits} other {# GPUs now wait}} for {missing}.**",
+        Key::HoldPodsNow => {
+            "**The GPUs of {n, plural, one {# pod now wait} other {# pods now wait}} for {missing, plural, one {# more pod} other {# more pods}}.**"
+        }
+        Key::WhyPodsEnough => {
+            "Placed {placed} of {total} pods of {group} one by one, on {nodes}; {min} are enough to start."
+        }
+        Key::WhyPodsAll => "Placed all {total} pods of {group} one by one, on {nodes}.",
+        Key::WhyPodPlaced => "Placed {group} on {node}.",
+        Key::WhyPodNoNode => "{pod}: 0 of {nodes, plural, one {# node fits} other {# nodes fit}}: {reasons}.",
+        Key::WhyPodNoNodeAtAll => "{pod}: the cluster has no node.",
+        Key::HoldGpusPaid => "**{n, plural, one {# GPU is} other {# GPUs are}} held and paid for.**",
+        Key::HoldPodsPaid => "**The GPUs of {n, plural, one {# pod} other {# pods}} are held and paid for.**",
+        Key::PodOfGroup => "Pod {rank} of {group}",
+        Key::CountNoFreeGpu => "{n} without enough free GPUs",
+        Key::CountSelector => "{n} excluded by nodeSelector",
+        Key::CountTaint => "{n} with a taint that it does not tolerate",
+        Key::CountNotReady => "{n} not ready",
+        Key::CountCpuOrMemory => "{n} short of CPU or memory",
+        Key::CountOther => "{n} for other reasons",
+        Key::WhyGangPlaced => "Placed all **{total} of {total}** pods of {group} at once, on {nodes}.",
+        Key::WhyGangPlacedOneDomain => {
+            "Placed all **{total} of {total}** pods of {group} at once, inside one NVLink domain: {nodes}."
+        }
+        Key::WhyGangPlacedDomains => {
+            "Placed all **{total} of {total}** pods of {group} at once, over {domains} NVLink domains: {nodes}. Its ranks talk over the slower network."
+        }
+        Key::WhyGangDeferred => "{group} deferred: {fit} of {need} pods would fit, **nothing is held**.",
+        Key::WhyGangDeferredMissing => "{n, plural, one {# more GPU} other {# more GPUs}} would start it.",
+        Key::WhyGangDeferredDomain => {
+            "{n, plural, one {# more GPU} other {# more GPUs}} in one NVLink domain would start it; the best domain has {free} free."
+        }
+        Key::WhyStaleEvicted => "Gave {group} up: it stayed below its minimum for {held}. Its GPUs are free again.",
+        Key::WhyGangComplete => {
+            "{group} is complete. Its first GPUs waited {held}: **{gpu_minutes}, {cost}** paid for nothing."
+        }
+        Key::WhyGangCompleteAtOnce => "{group} is complete. No GPU waited for it.",
+        // Why-log: replicas
+        Key::HpaFormula => "{value} / {target} × {ready} = {product} → {raw}",
+        Key::HpaFormulaShort => "{value} / {target} = {ratio} → {raw}",
+        Key::HpaWithin => {
+            "{service}: {signal} {value} of target {target} is a ratio of {ratio}, **inside the {tolerance} tolerance**: stays at {n}."
+        }
+        Key::HpaNoMetric => "{service}: **no sample** of {signal}, so the HPA does nothing: stays at {n}.",
+        Key::HpaSteady => "{service}: {signal} {formula}: stays at {n}.",
+        Key::HpaUp => "{service}: {signal} {formula}: **up from {from} to {to}**.",
+        Key::HpaDown => "{service}: {signal} {formula}: **down from {from} to {to}**.",
+        Key::HpaHeldByMax => "The maximum is {n}.",
+        Key::HpaHeldByMin => "The minimum is {n}.",
+        Key::HpaHeldByWindow => "The scale-down window keeps its highest wish, {n}.",
+        Key::HpaHeldByRate => "The scaling rate allows {n} for now.",
+        Key::HpaHeldByMissing => "Pods without a sample are counted against the change.",
+        Key::WhyReplicasSet => "{service}: replicas set from {from} to **{to}**.",
+        Key::WhyReplicaReady => {
+            "{group} answers, {total} after it was asked for: placement {pending}, image {image}, weights {weights}, warm-up {warm_up}."
+        }
+        Key::WhyDrainStarted => {
+            "{group} stops and takes no new requests. {in_flight, plural, one {# request in flight gets} other {# requests in flight get}} {grace} to finish."
+        }
+        Key::WhyDrainIdle => "{group} stops. No request is in flight.",
+        Key::WhyDrainEnded => {
+            "{group} stopped: {finished, plural, one {# request} other {# requests}} finished, none was cut off."
+        }
+        Key::WhyDrainLost => {
+            "{group} stopped: {finished, plural, one {# request} other {# requests}} finished, **{lost, plural, one {# was} other {# were}} cut off**."
+        }
+        Key::WhyEngineRefused => "{group} cannot start: weights and KV cache need **{short_gib} GiB more** GPU memory.",
+        // Why-log: nodes
+        Key::WhyNodeBought => {
+            "For {pods, plural, one {# waiting pod} other {# waiting pods}}: {instance} is the cheapest type that fits, {price}. {node} is ready in about {ready_in}."
+        }
+        Key::WhyNoNodeFits => "A pod of {group} waits, but **no instance type** of the NodePool fits it: buys nothing.",
+        Key::WhyPoolLimit => "A pod of {group} waits, but the **NodePool's limit** is reached: buys nothing.",
+        Key::WhyNodeLaunching => "{node}: asked the cloud for it.",
+        Key::WhyNodeBooting => "{node} was granted after {took} and boots. It costs money from now on.",
+        Key::WhyNodeRegistering => "{node} joined the cluster after {took} of boot.",
+        Key::WhyNodeGpuStack => {
+            "{node} is Ready after {took}, but **no GPU can be used yet**: driver, toolkit and device plugin start."
+        }
+        Key::WhyNodeReady => "{node}: its GPUs can be used after {took} of GPU set-up.",
+        Key::WhyNodeDraining => "{node} takes no new pods; its pods leave.",
+        Key::WhyNodeFailed => "{node} failed. Its pods are lost.",
+        Key::WhyNodeGone => "{node} is gone.",
+        Key::WhyPlanEmpty => "Plans to remove {nodes}: no pod runs there. Saves {saves}.",
+        Key::WhyPlanMove => {
+            "Plans to remove {nodes}: {pods, plural, one {its # pod fits} other {its # pods fit}} on other nodes. Saves {saves}."
+        }
+        Key::WhyPlanReplace => {
+            "Plans to replace {nodes} by one {replacement} for {pods, plural, one {its # pod} other {its # pods}}. Saves {saves}."
+        }
+        Key::WhyEvicts => {
+            "Evicts {pods, plural, one {# pod} other {# pods}} from {node} to save {saves}. **{in_flight, plural, one {# request in flight gets} other {# requests in flight get}}** {grace} to finish."
+        }
+        Key::WhyEvictsIdle => {
+            "Evicts {pods, plural, one {# pod} other {# pods}} from {node} to save {saves}. No request is in flight."
+        }
+        Key::WhyRemovesEmpty => "Removes {node}: it is empty. Saves {saves}.",
+        Key::WhyPlanDropped => "Dropped the plan for {nodes}: a second look found that it no longer held.",
+        Key::WhyKeptAfter => "Keeps {node}: consolidateAfter has {remaining} to go.",
+        Key::WhyKeptNotEmpty => "Keeps {node}: pods run on it, and the policy is WhenEmpty.",
+        Key::WhyKeptDoNotFit => "Keeps {node}: its pods fit nowhere else.",
+        Key::WhyKeptNotCheaper => "Keeps {node}: nothing cheaper would hold its pods.",
+        Key::WhyKeptBudget => "Keeps {node}: the disruption budget is used up.",
+        Key::WhyKeptDoNotDisrupt => "Keeps {node}: a pod is marked do-not-disrupt.",
+        Key::WhyKeptPdb => "Keeps {node}: a PodDisruptionBudget allows no eviction.",
+        Key::WhyNodeReleased => "{node} is given back. It cost {paid} in all.",
+        // Why-log: requests
+        Key::WhyPromptRefused => {
+            "Refused a prompt of {tokens} tokens: the context limit of {service} is {limit} tokens."
+        }
+        Key::WhySpike => "Spike on {service}: {requests, plural, one {# request} other {# requests}} over {over}.",
+        Key::WhySpikeLong => {
+            "Spike on {service}: {requests, plural, one {# request} other {# requests}} over {over}, and **one prompt of {tokens} tokens**."
+        }
+        Key::WhyLongPrompt => "{service}: **one prompt of {tokens} tokens** arrives.",
+        Key::WhyLongAnswered => "{service}: the prompt of {tokens} tokens got its first token after **{after}**.",
+        Key::WhyLongLost => {
+            "{service}: the prompt of {tokens} tokens got no answer. **Its client gave up after {after}.**"
+        }
+        // Waits (after "waits for")
+        Key::WaitQuota => "quota",
+        Key::WaitTurn => "its turn, or for victims to leave",
+        Key::WaitGangPartners => "the rest of its gang",
+        Key::WaitTopology => "enough free GPUs in one domain",
+        Key::WaitFreeGpu => "a free GPU",
+        Key::WaitTaintOrSelector => "a node that its selector and tolerations allow",
+        Key::WaitNodeOverhead => "CPU or memory beside the DaemonSets",
+        Key::WaitCloudCapacity => "cloud capacity",
+        Key::WaitNodeBoot => "a node to boot",
+        Key::WaitDevicePlugin => "the device plugin",
+        Key::WaitImage => "the container image",
+        Key::WaitWeights => "model weights",
+        Key::WaitWarmUp => "the engine to warm up",
+        // Layer cards: titles and settings
+        Key::CardNodes => "1 · Nodes",
+        Key::CardNodesWho => "who buys hardware",
+        Key::CardPlacement => "2 · Placement",
+        Key::CardPlacementWho => "who gets which GPU",
+        Key::CardReplicas => "3 · Replicas",
+        Key::CardReplicasWho => "who adds copies",
+        Key::CardHelp => "What do these settings do?",
+        Key::CardRange => "{min} to {max}",
+        Key::CardLess => "{param}: less",
+        Key::CardMore => "{param}: more",
+        Key::CardGang => "Gang",
+        Key::CardGangPodByPod => "pod by pod",
+        Key::CardGangAllOrNothing => "all or nothing",
+        Key::CardTopologyIgnored => "ignored",
+        Key::CardUnitReplicas => "replicas",
+        Key::CardUnitWaiting => "per pod",
+        Key::CardUnitPercent => "%",
+        Key::ParamProvisioner => "Node provisioning",
+        Key::ParamConsolidation => "Consolidation",
+        Key::ParamConsolidateAfter => "consolidateAfter",
+        Key::ParamScheduler => "Scheduler",
+        Key::ParamTopology => "Topology",
+        Key::ParamScaler => "Scaling",
+        Key::ParamSignal => "Signal",
+        Key::ParamTarget => "Target",
+        Key::ParamMin => "Minimum",
+        Key::ParamMax => "Maximum",
+        Key::ParamStabilizationDown => "Scale-down window",
+        Key::ParamManual => "Replicas",
+        Key::HelpProvisioner => {
+            "Fixed: the cluster keeps the nodes that it has. Karpenter: buys the cheapest node that fits pending pods and removes nodes that it no longer needs."
+        }
+        Key::HelpConsolidation => {
+            "WhenEmpty removes only nodes without pods. WhenEmptyOrUnderutilized also evicts running pods when they fit on fewer or cheaper nodes."
+        }
+        Key::HelpConsolidateAfter => {
+            "How long pods must neither come nor go on a node before Karpenter may remove it. 0 s is the default of Karpenter."
+        }
+        Key::HelpScheduler => {
+            "kube-scheduler places pod by pod and can leave part of a gang holding GPUs. KAI places a whole gang at once, or none of it."
+        }
+        Key::HelpTopology => {
+            "Whether KAI keeps a gang inside one NVLink domain: ignored, preferred if there is room, or required."
+        }
+        Key::HelpScaler => "HPA follows a signal. Manual keeps the number that you set.",
+        Key::HelpSignal => "What the HPA reads every 15 s, averaged over the pods.",
+        Key::HelpTargetPercent => {
+            "The value of the signal that the HPA steers to. Replicas = value / target × ready replicas, rounded up."
+        }
+        Key::HelpTargetWaiting => "Waiting requests per pod that the HPA steers to.",
+        Key::HelpTargetKv => "KV-cache usage, averaged over the pods, that the HPA steers to.",
+        Key::HelpMin => "minReplicas: the HPA never goes below this.",
+        Key::HelpMax => "maxReplicas: the HPA never goes above this.",
+        Key::HelpStabilizationDown => "Before it scales down, the HPA takes the highest wish of this long a time.",
+        Key::HelpManual => "How many replicas to keep. Nothing changes it but you.",
+        Key::ChoiceFixed => "Fixed",
+        Key::ChoiceKarpenter => "Karpenter",
+        Key::ChoiceEmptyOrUnderutilized => "WhenEmptyOrUnderutilized",
+        Key::ChoiceWhenEmpty => "WhenEmpty",
+        Key::ChoiceKubeScheduler => "kube-scheduler",
+        Key::ChoiceKai => "KAI",
+        Key::ChoiceTopologyIgnored => "ignored",
+        Key::ChoiceTopologyPreferred => "preferred",
+        Key::ChoiceTopologyRequired => "required",
+        Key::ChoiceHpa => "HPA",
+        Key::ChoiceManual => "Manual",
+        Key::SignalGpuUtilization => "GPU utilization",
+        Key::SignalGpuMemory => "GPU memory",
+        Key::SignalQueueDepth => "waiting requests per pod",
+        Key::SignalKvUsage => "KV-cache usage",
+        Key::ChoiceUnknown => "choice {n}",
+        Key::ParamOutOfRange => "“{given}” is refused: a whole number from {min} to {max}.",
+        Key::ParamOutOfRangeSpan => "“{given}” is refused: a time from {min} to {max}, such as 30s, 5m or 1h.",
+        Key::ParamMinAboveMax => "Refused: the minimum ({min}) may not be above the maximum ({max}).",
+        Key::ParamNotAChoice => "“{given}” is refused: not one of the choices.",
+        // Layer cards: verdicts
+        Key::CardFixed => "Buys nothing: provisioning is fixed.",
+        Key::CardFixedPending => {
+            "Buys nothing: provisioning is fixed. {pods, plural, one {# pod waits} other {# pods wait}} for {reason}."
+        }
+        Key::CardEvicting => {
+            "{node} is being evicted **while it answers {in_flight, plural, one {# request} other {# requests}}**."
+        }
+        Key::CardEvictingIdle => "{node} is being evicted. No request is in flight.",
+        Key::CardBooting => "{n, plural, one {# node boots} other {# nodes boot}}.",
+        Key::CardBootingReady => {
+            "{n, plural, one {# node boots} other {# nodes boot}}. {node} goes on to its next stage in {remaining}."
+        }
+        Key::CardRemoveEmpty => "{node} will be removed in {remaining} if it stays empty.",
+        Key::CardRemoveEmptyNow => "{node} is empty and may be removed at the next review.",
+        Key::CardReviewBusy => "{node} may be emptied from {remaining} on, if its pods fit elsewhere for less.",
+        Key::CardReviewBusyNow => "{node} may be emptied at the next review, if its pods fit elsewhere for less.",
+        Key::CardBuying => {
+            "{pods, plural, one {# pod waits} other {# pods wait}} for {reason}. Karpenter looks for a node that fits."
+        }
+        Key::CardNodesQuiet => {
+            "Nothing to buy, nothing to remove: {nodes, plural, one {# node} other {# nodes}}, {price}."
+        }
+        Key::CardNextReview => "Next review in {remaining}.",
+        Key::CardHeld => "**{bound} of {total} pods hold GPUs and wait.** Burnt so far: {gpu_minutes}, {cost}.",
+        Key::CardHeldMany => {
+            "**{gangs} gangs hold the GPUs of {pods} pods and wait.** Burnt so far: {gpu_minutes}, {cost}."
+        }
+        Key::CardGroupWaits => "{group} waits for {reason}. {bound} of {total} pods have a node.",
+        Key::CardGangWaits => "{group} waits for {reason}. **Nothing is held**: it gets {total} of {total} or none.",
+        Key::CardPodsWait => {
+            "{pods, plural, one {# pod waits} other {# pods wait}}, the first is of {group}. It waits for {reason}."
+        }
+        Key::CardMissing => "{n, plural, one {# more GPU} other {# more GPUs}} would end the wait.",
+        Key::CardAllPlaced => "Every pod has its GPUs.",
+        Key::CardManual => "Stays at {n} until you change it. {ready} of {n} answer.",
+        Key::CardNoService => "No service is scaled here.",
+        Key::CardHpaWaiting => "The HPA has not read its signal yet.",
+        Key::CardHpaNoMetric => "**Does nothing: there is no sample** of {signal}.",
+        Key::CardHpaBlind => {
+            "Reads {value} at {in_flight, plural, one {# request} other {# requests}}. **Will never scale up:** even {most} / {target} is inside the {tolerance} tolerance."
+        }
+        Key::CardHpaWithin => {
+            "{signal} {value} / {target} = {ratio} is **inside the {tolerance} tolerance**: stays at {n}."
+        }
+        Key::CardHpaWants => "Wants **{n}** ({formula}).",
+        Key::CardHpaWantsStarting => "Wants **{n}** ({formula}), {ready} answer so far.",
+        Key::CardHpaMax => "Wants {raw}, **held at the maximum of {n}**.",
+        Key::CardHpaMin => "Wants {raw}, held at the minimum of {n}.",
+        Key::CardHpaWindow => "Wants {raw}, keeps {n}: the highest wish of the last {window} counts.",
+        Key::CardHpaRate => "Wants {raw}; the scaling rate allows {n} for now.",
+        Key::CardHpaMissing => "Stays at {n}: pods without a sample are counted against the change.",
+        Key::CardHpaKeeps => "Keeps {n} ({formula}).",
+        Key::CardNextSync => "Next sync in {remaining}.",
+        Key::CardLineValue => "{value} / {target} = {ratio}",
+        Key::CardLineReady => "× {ready} ready = {product} → wish {raw}",
+        Key::CardLineRaw => "→ wish {raw}",
+        Key::CardLineTolerance => "tolerance {low} to {high}: no change",
+        Key::CardLineStabilized => "after the window {n}",
+        Key::CardLineLimits => "limits {min} to {max}",
+        Key::CardLineFinal => "result **{n}**",
+        Key::CardLine => "{first} · {next}",
+        Key::CardLineTitle => "The formula with its numbers",
+        // Inspect
+        Key::InspectTitle => "Inspect",
+        Key::InspectStage => "Stage",
+        Key::InspectStageUntil => "{stage}, {remaining} to go",
+        Key::InspectHardware => "Hardware",
+        Key::InspectHardwareValue => "{gpus} × {gpu}, {instance}",
+        Key::InspectPlace => "Place",
+        Key::InspectPrice => "Price",
+        Key::InspectGpus => "GPUs",
+        Key::InspectGpusValue => "{n} {state}",
+        Key::InspectInFlight => "Requests in flight",
+        Key::InspectEmptyFor => "Empty for",
+        Key::InspectOwner => "Bought by",
+        Key::InspectOwnerOther => "the scenario or you",
+        Key::InspectLeaving => "Then",
+        Key::InspectGivenBack => "given back",
+        Key::InspectMovesTo => "moves to {rack}",
+        Key::InspectService => "Service",
+        Key::InspectPods => "Pods placed",
+        Key::InspectPodsValue => "{bound} of {total}, starts with {min}",
+        Key::InspectRunning => "Running requests",
+        Key::InspectWaiting => "Waiting requests",
+        Key::InspectKv => "KV cache in use",
+        Key::InspectWaitsFor => "Waits for",
+        Key::InspectWaitValue => "{reason}, {waited} so far",
+        Key::InspectHeld => "Held idle for",
+        Key::InspectBurnt => "Burnt while held",
+        Key::InspectBurntValue => "{gpu_minutes}, {cost}",
+        Key::InspectDomains => "NVLink",
+        Key::InspectDomainsOne => "inside one domain",
+        Key::InspectDomainsMany => "spans domains",
+        Key::InspectDomainsCost => "spans domains: {all_reduce} of all-reduce in every decode step",
+        Key::InspectNodes => "Nodes",
+        Key::StageLaunching => "asked for",
+        Key::StageBooting => "booting",
+        Key::StageRegistering => "joining the cluster",
+        Key::StageGpuStack => "driver and device plugin start",
+        Key::StageReady => "ready",
+        Key::StageDraining => "draining",
+        Key::StageFailed => "failed",
+        Key::StageReleased => "given back",
+        Key::StagePending => "not fully placed",
+        Key::StageImage => "pulling the image",
+        Key::StageWeights => "loading weights",
+        Key::StageWarmUp => "warming up",
+        Key::StageServing => "serving",
+        Key::StageGone => "gone",
+        // Score
+        Key::ScoreTitle => "Score",
+        Key::ScoreFormula => "100 · G^0.7 · E^0.3",
+        Key::ScoreG => "G, requests within SLO",
+        Key::ScoreE => "E, useful GPU time",
+        Key::ScoreHelpG => {
+            "G: the share of offered requests that met both SLO targets, time to first token and time per output token."
+        }
+        Key::ScoreHelpE => {
+            "E: the GPU time that full replicas would have needed for those requests, over all the GPU time that was paid for."
+        }
+        Key::ScoreUnmet => "Requests not met",
+        Key::ScoreIdle => "GPU-minutes paid for nothing",
+        Key::ScoreBill => "Bill",
+        Key::ScoreDetails => "Where requests and money went",
+        Key::ScoreRequests => "Requests by outcome",
+        Key::ScoreOutcome => "Outcome",
+        Key::ScoreCount => "Requests",
+        Key::ScoreShare => "Share",
+        Key::ScoreMet => "met the SLO",
+        Key::ScoreLate => "late",
+        Key::ScoreTimedOut => "timed out",
+        Key::ScoreRejected => "rejected",
+        Key::ScoreFailed => "failed",
+        Key::ScoreLost => "lost to eviction",
+        Key::ScoreUnfinished => "unfinished",
+        Key::ScoreOffered => "offered",
+        Key::ScoreHelpMet => "Answered within both targets.",
+        Key::ScoreHelpLate => "Answered, but over a target.",
+        Key::ScoreHelpTimedOut => "The client gave up before the answer.",
+        Key::ScoreHelpRejected => "Turned away: queue full or prompt too long.",
+        Key::ScoreHelpFailed => "Answered with an error by a pod that was not ready.",
+        Key::ScoreHelpLost => "Cut off when its replica was evicted.",
+        Key::ScoreHelpUnfinished => "Still waiting or running.",
+        Key::ScoreLedger => "Paid GPU time by what the GPU did",
+        Key::ScoreState => "State",
+        Key::ScoreGpuMinutes => "GPU-minutes",
+        Key::ScoreMoney => "Cost",
+        Key::ScoreNow => "GPUs now",
+        Key::ScoreSum => "Bill",
+        Key::LedgerBooting => "booting",
+        Key::LedgerDraining => "draining",
+        Key::LedgerHeld => "held, waiting for partners",
+        Key::LedgerLoading => "loading",
+        Key::LedgerTraining => "training",
+        Key::LedgerServingBusy => "serving, busy",
+        Key::LedgerServingIdle => "serving, idle",
+        Key::LedgerEmpty => "empty",
+        Key::LedgerHelpBooting => "Paid for, but no GPU can be used yet.",
+        Key::LedgerHelpDraining => "Its pods finish and leave.",
+        Key::LedgerHelpHeld => "Bound to a gang that is too small to start.",
+        Key::LedgerHelpLoading => "Image, weights and warm-up.",
+        Key::LedgerHelpTraining => "Training work.",
+        Key::LedgerHelpServingBusy => "A replica with at least one running request.",
+        Key::LedgerHelpServingIdle => "A replica without a request.",
+        Key::LedgerHelpEmpty => "No pod.",
+        // Tasks
+        Key::TasksTitle => "Tasks",
+        Key::TasksDone => "{n} of {total} done",
+        Key::TaskPassed => "Done:",
+        Key::TaskOpen => "Open:",
+        Key::TaskHintFirst => "Show a hint",
+        Key::TaskHintNext => "Next hint",
+        Key::TaskHint => "Hint {n} of {total}",
+        // Announcements and the summary for screen readers
+        Key::SayCluster => {
+            "Cluster: {nodes, plural, one {# node} other {# nodes}}, {gpus, plural, one {# GPU} other {# GPUs}}, {domains, plural, one {# NVLink domain} other {# NVLink domains}}."
+        }
+        Key::SayGangs => "{n, plural, one {# gang waits} other {# gangs wait}}: {list}.",
+        Key::SayGang => "{group}, {bound} of {total} GPUs",
+        Key::SayPods => "{n, plural, one {# pod waits} other {# pods wait}} for {reason}.",
+        Key::SayNothingWaits => "No pod waits.",
+        Key::SayAt => "At {clock}.",
+        Key::SayPaused => "Paused at {clock}.",
+        Key::SayRunning => "Running, {clock}.",
+        Key::SayMilestone => "{who}: {sentence}",
 
         // --- Scenario texts ---
         Key::ScenarioSandbox => "Sandbox",

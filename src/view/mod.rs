@@ -1,1 +1,11 @@
-//! (being built)
+//! Pure view models: what the page shows of a snapshot, as messages and numbers, without a browser.
+
+pub mod announce;
+pub mod cards;
+pub mod hpa;
+pub mod inspect;
+pub mod map;
+pub mod names;
+pub mod score;
+pub mod why;
+pub mod words;

@@ -1,0 +1,137 @@
+//! The three layer cards: nodes, placement, replicas. Each has the switch of its controller, the
+//! settings that matter under it, and what the controller will do next.
+
+use super::setting::Setting;
+use super::text::{fresh_id, hidden, say, words};
+use crate::i18n::Lang;
+use crate::session::Message;
+use crate::sim::command::Command;
+use crate::sim::param::{Kind, Layer, Param, Policy};
+use crate::sim::snapshot::Snapshot;
+use crate::view::{cards, words as word};
+use std::rc::Rc;
+use yew::prelude::*;
+
+#[derive(Properties, PartialEq)]
+pub struct Props {
+    pub snapshot: Rc<Snapshot>,
+    pub lang: Lang,
+    pub on_message: Callback<Message>,
+    /// Leaves out what an embed has no room for: help and the formula line.
+    #[prop_or_default]
+    pub compact: bool,
+}
+
+/// The cards, from hardware up.
+#[component]
+pub fn LayerCards(props: &Props) -> Html {
+    let prefix = use_memo((), |()| AttrValue::from(format!("lab{}", fresh_id())));
+    let card = |layer| card(props, &prefix, layer);
+    html! {
+        <div class={classes!("layers", props.compact.then_some("compact"))}>
+            { for cards::LAYERS.into_iter().map(card) }
+        </div>
+    }
+}
+
+fn layer_id(layer: Layer) -> &'static str {
+    match layer {
+        Layer::Nodes => "nodes",
+        Layer::Placement => "placement",
+        Layer::Replicas => "replicas",
+    }
+}
+
+fn card(props: &Props, prefix: &AttrValue, layer: Layer) -> Html {
+    let Props { snapshot, lang, on_message, compact } = props;
+    let policy = &snapshot.policy;
+    let (title, question) = cards::title(layer);
+    let (tone, verdict) = cards::verdict(layer, snapshot);
+    let id = layer_id(layer);
+    let title_id = format!("{prefix}-{id}");
+    let formula = (layer == Layer::Replicas && !compact).then(|| cards::replicas_formula(snapshot)).flatten();
+    let rows = cards::settings(layer, policy).into_iter().map(|param| {
+        html! { <Setting key={param.id()} {param} policy={policy.clone()} lang={*lang} {prefix} {on_message} /> }
+    });
+    html! {
+        <section class="layer-card" aria-labelledby={title_id.clone()} data-testid={format!("card-{id}")}>
+            <header class="layer-head">
+                <h2 id={title_id}>{ say(lang, &title) }</h2>
+                <p>{ say(lang, &question) }</p>
+            </header>
+            { switch(props, prefix, cards::switch(layer)) }
+            <div class="settings">
+                if layer == Layer::Placement {
+                    { facts(policy, lang) }
+                }
+                { for rows }
+            </div>
+            <p class={classes!("verdict", word::tone_class(tone))} data-testid={format!("verdict-{id}")}>
+                <span class="glyph" aria-hidden="true">{ word::tone_glyph(tone) }</span>
+                <span>
+                    if let Some(tone) = word::tone_word(tone) {
+                        { hidden(lang, &tone) }
+                    }
+                    { say(lang, &verdict) }
+                </span>
+            </p>
+            if let Some(formula) = formula {
+                <p class="formula-line" title={words(lang, &crate::i18n::Message::CardLineTitle)} data-testid="formula-replicas">
+                    { say(lang, &formula) }
+                </p>
+            }
+            if !compact {
+                { help(layer, policy, lang) }
+            }
+        </section>
+    }
+}
+
+/// The switch: native radio buttons, so that arrow keys and screen readers work as usual.
+fn switch(props: &Props, prefix: &AttrValue, param: Param) -> Html {
+    let Kind::Choice(ids) = param.kind() else {
+        return html! {};
+    };
+    let lang = &props.lang;
+    let short = param.id().rsplit('.').next().unwrap_or_default();
+    let chosen = props.snapshot.policy.get(param);
+    let items = ids.iter().enumerate().map(|(i, id)| {
+        let value = i as i64;
+        let on_message = props.on_message.clone();
+        let onchange = move |_: Event| on_message.emit(Message::Do(Command::Set { param, value }));
+        html! {
+            <label key={*id} class={classes!("switch-item", (value == chosen).then_some("chosen"))} data-testid={format!("switch-{short}-{id}")}>
+                <input type="radio" name={format!("{prefix}-{short}")} value={*id} checked={value == chosen} {onchange} />
+                <span>{ say(lang, &word::choice(param, value)) }</span>
+            </label>
+        }
+    });
+    html! {
+        <fieldset class="switch">
+            <legend class="visually-hidden">{ words(lang, &word::param(param).0) }</legend>
+            { for items }
+        </fieldset>
+    }
+}
+
+fn facts(policy: &Policy, lang: &Lang) -> Html {
+    let rows = cards::placement_facts(policy).into_iter().map(|(label, value)| {
+        html! { <div class="fact"><dt>{ say(lang, &label) }</dt><dd>{ say(lang, &value) }</dd></div> }
+    });
+    html! { <dl class="facts">{ for rows }</dl> }
+}
+
+/// Help that needs no hover: the texts of the switch and of each row.
+fn help(layer: Layer, policy: &Policy, lang: &Lang) -> Html {
+    let params = std::iter::once(cards::switch(layer)).chain(cards::settings(layer, policy));
+    let rows = params.map(|param| {
+        let (label, help) = word::param(param);
+        html! { <div key={param.id()}><dt>{ say(lang, &label) }</dt><dd>{ say(lang, &help) }</dd></div> }
+    });
+    html! {
+        <details class="layer-help">
+            <summary>{ say(lang, &crate::i18n::Message::CardHelp) }</summary>
+            <dl>{ for rows }</dl>
+        </details>
+    }
+}

@@ -1,0 +1,230 @@
+//! Words for the closed lists of the simulation: who decides, what a pod waits for, stages,
+//! parameters with their choices, signals, and amounts with units.
+//!
+//! One function per list, each an exhaustive match: a new entry does not compile without a word.
+
+use crate::i18n::{Arg, Message};
+use crate::sim::decision::{Tone, Who};
+use crate::sim::param::{Kind, Param, ParamError};
+use crate::sim::snapshot::{GpuUse, GroupStage, NodeStage};
+use crate::sim::time::Span;
+use crate::sim::wait::WaitReason;
+
+/// The name of whoever decided.
+pub fn who(who: Who) -> Message {
+    match who {
+        Who::You => Message::WhoYou,
+        Who::Script => Message::WhoScript,
+        Who::Traffic => Message::WhoTraffic,
+        Who::KubeScheduler => Message::WhoKubeScheduler,
+        Who::Kai => Message::WhoKai,
+        Who::Hpa => Message::WhoHpa,
+        Who::Karpenter => Message::WhoKarpenter,
+        Who::Cloud => Message::WhoCloud,
+        Who::Kubelet => Message::WhoKubelet,
+        Who::Engine => Message::WhoEngine,
+        Who::Gateway => Message::WhoGateway,
+    }
+}
+
+/// Class of the style sheet for a tone.
+pub fn tone_class(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Good => "tone-good",
+        Tone::Bad => "tone-bad",
+        Tone::Neutral => "tone-neutral",
+    }
+}
+
+/// Sign that says the same as the colour.
+pub fn tone_glyph(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Good => "✓",
+        Tone::Bad => "!",
+        Tone::Neutral => "·",
+    }
+}
+
+/// The word that says the same as the colour, for screen readers; neutral has none.
+pub fn tone_word(tone: Tone) -> Option<Message> {
+    match tone {
+        Tone::Good => Some(Message::ToneGood),
+        Tone::Bad => Some(Message::ToneBad),
+        Tone::Neutral => None,
+    }
+}
+
+/// What is waited for; reads on after "waits for".
+pub fn wait(reason: WaitReason) -> Message {
+    match reason {
+        WaitReason::Quota => Message::WaitQuota,
+        WaitReason::Turn => Message::WaitTurn,
+        WaitReason::GangPartners => Message::WaitGangPartners,
+        WaitReason::Topology => Message::WaitTopology,
+        WaitReason::FreeGpu => Message::WaitFreeGpu,
+        WaitReason::TaintOrSelector => Message::WaitTaintOrSelector,
+        WaitReason::NodeOverhead => Message::WaitNodeOverhead,
+        WaitReason::CloudCapacity => Message::WaitCloudCapacity,
+        WaitReason::NodeBoot => Message::WaitNodeBoot,
+        WaitReason::DevicePlugin => Message::WaitDevicePlugin,
+        WaitReason::Image => Message::WaitImage,
+        WaitReason::Weights => Message::WaitWeights,
+        WaitReason::WarmUp => Message::WaitWarmUp,
+    }
+}
+
+pub fn node_stage(stage: NodeStage) -> Message {
+    match stage {
+        NodeStage::Launching => Message::StageLaunching,
+        NodeStage::Booting => Message::StageBooting,
+        NodeStage::Registering => Message::StageRegistering,
+        NodeStage::GpuStack => Message::StageGpuStack,
+        NodeStage::Ready => Message::StageReady,
+        NodeStage::Draining => Message::StageDraining,
+        NodeStage::Failed => Message::StageFailed,
+        NodeStage::Released => Message::StageReleased,
+    }
+}
+
+pub fn group_stage(stage: GroupStage) -> Message {
+    match stage {
+        GroupStage::Pending => Message::StagePending,
+        GroupStage::Image => Message::StageImage,
+        GroupStage::Weights => Message::StageWeights,
+        GroupStage::WarmUp => Message::StageWarmUp,
+        GroupStage::Serving => Message::StageServing,
+        GroupStage::Draining => Message::StageDraining,
+        GroupStage::Gone => Message::StageGone,
+    }
+}
+
+/// A ledger state: its name, and what it means.
+pub fn gpu_use(state: GpuUse) -> (Message, Message) {
+    match state {
+        GpuUse::Booting => (Message::LedgerBooting, Message::LedgerHelpBooting),
+        GpuUse::Draining => (Message::LedgerDraining, Message::LedgerHelpDraining),
+        GpuUse::Held => (Message::LedgerHeld, Message::LedgerHelpHeld),
+        GpuUse::Loading => (Message::LedgerLoading, Message::LedgerHelpLoading),
+        GpuUse::Training => (Message::LedgerTraining, Message::LedgerHelpTraining),
+        GpuUse::ServingBusy => (Message::LedgerServingBusy, Message::LedgerHelpServingBusy),
+        GpuUse::ServingIdle => (Message::LedgerServingIdle, Message::LedgerHelpServingIdle),
+        GpuUse::Empty => (Message::LedgerEmpty, Message::LedgerHelpEmpty),
+    }
+}
+
+/// A parameter: its label, and what it does.
+pub fn param(param: Param) -> (Message, Message) {
+    match param {
+        Param::Provisioner => (Message::ParamProvisioner, Message::HelpProvisioner),
+        Param::Consolidation => (Message::ParamConsolidation, Message::HelpConsolidation),
+        Param::ConsolidateAfter => (Message::ParamConsolidateAfter, Message::HelpConsolidateAfter),
+        Param::Scheduler => (Message::ParamScheduler, Message::HelpScheduler),
+        Param::Topology => (Message::ParamTopology, Message::HelpTopology),
+        Param::Scaler => (Message::ParamScaler, Message::HelpScaler),
+        Param::Signal => (Message::ParamSignal, Message::HelpSignal),
+        Param::TargetPercent => (Message::ParamTarget, Message::HelpTargetPercent),
+        Param::TargetWaiting => (Message::ParamTarget, Message::HelpTargetWaiting),
+        Param::TargetKv => (Message::ParamTarget, Message::HelpTargetKv),
+        Param::MinReplicas => (Message::ParamMin, Message::HelpMin),
+        Param::MaxReplicas => (Message::ParamMax, Message::HelpMax),
+        Param::StabilizationDown => (Message::ParamStabilizationDown, Message::HelpStabilizationDown),
+        Param::ManualReplicas => (Message::ParamManual, Message::HelpManual),
+    }
+}
+
+/// The word for one choice of a parameter.
+pub fn choice(param: Param, index: i64) -> Message {
+    match (param, index) {
+        (Param::Provisioner, 0) => Message::ChoiceFixed,
+        (Param::Provisioner, 1) => Message::ChoiceKarpenter,
+        (Param::Consolidation, 0) => Message::ChoiceEmptyOrUnderutilized,
+        (Param::Consolidation, 1) => Message::ChoiceWhenEmpty,
+        (Param::Scheduler, 0) => Message::ChoiceKubeScheduler,
+        (Param::Scheduler, 1) => Message::ChoiceKai,
+        (Param::Topology, 0) => Message::ChoiceTopologyIgnored,
+        (Param::Topology, 1) => Message::ChoiceTopologyPreferred,
+        (Param::Topology, 2) => Message::ChoiceTopologyRequired,
+        (Param::Scaler, 0) => Message::ChoiceHpa,
+        (Param::Scaler, 1) => Message::ChoiceManual,
+        (Param::Signal, 0) => Message::SignalGpuUtilization,
+        (Param::Signal, 1) => Message::SignalGpuMemory,
+        (Param::Signal, 2) => Message::SignalQueueDepth,
+        (Param::Signal, 3) => Message::SignalKvUsage,
+        (_, n) => Message::ChoiceUnknown { n: n.into() },
+    }
+}
+
+/// A parameter's value with its unit.
+pub fn value(param: Param, value: i64) -> Arg {
+    match param.kind() {
+        Kind::Choice(_) => choice(param, value).into(),
+        Kind::Count { .. } => Arg::Int(value),
+        Kind::Percent { .. } => Arg::Percent(value as f64 / 100.0),
+        Kind::Seconds { .. } => Arg::Span(Span::from_secs(value.max(0) as u64)),
+    }
+}
+
+/// The rule that a refused value broke.
+pub fn param_error(param: Param, error: &ParamError) -> Message {
+    match error {
+        ParamError::MinAboveMax { min, max } => {
+            Message::ParamMinAboveMax { min: (*min).into(), max: (*max).into() }
+        }
+        ParamError::Range { min, max, given, .. } => {
+            let (given, min, max) = (given.clone().into(), value(param, *min), value(param, *max));
+            match param.kind() {
+                Kind::Seconds { .. } => Message::ParamOutOfRangeSpan { given, min, max },
+                _ => Message::ParamOutOfRange { given, min, max },
+            }
+        }
+        ParamError::Choice { given, .. } | ParamError::Unknown(given) => {
+            Message::ParamNotAChoice { given: given.clone().into() }
+        }
+    }
+}
+
+/// The parameter that holds the target of a signal (by index of [`Param::Signal`]).
+pub fn target_param(signal: i64) -> Param {
+    match signal {
+        2 => Param::TargetWaiting,
+        3 => Param::TargetKv,
+        _ => Param::TargetPercent,
+    }
+}
+
+/// A value of a signal in thousandths of the metric's own unit: percent points for the two GPU
+/// signals (as DCGM exports them), requests per pod, and a share of 1 for the KV cache (as vLLM
+/// exports it).
+pub fn signal_value(signal: i64, milli: i64) -> Arg {
+    match target_param(signal) {
+        Param::TargetKv => Arg::Percent(milli as f64 / 1_000.0),
+        Param::TargetWaiting if milli % 1000 == 0 => Arg::Int(milli / 1000),
+        Param::TargetWaiting => Arg::Float(milli as f64 / 1000.0, 1),
+        _ => Arg::Percent(milli as f64 / 100_000.0),
+    }
+}
+
+/// GPU time as GPU-minutes: whole from ten on, with one decimal below.
+pub fn gpu_minutes(time: Span) -> Message {
+    Message::GpuMinutes { n: minutes(time) }
+}
+
+/// Minutes as a bare number.
+pub fn minutes(time: Span) -> Arg {
+    let minutes = time.mins_f64();
+    if time == Span::ZERO {
+        Arg::Int(0)
+    } else {
+        Arg::Float(minutes, if minutes < 9.95 { 1 } else { 0 })
+    }
+}
+
+/// Two sentences, one after the other.
+pub fn then(first: Message, next: Message) -> Message {
+    Message::Then { first: first.into(), next: next.into() }
+}
+
+/// A list of phrases with commas; `None` if there is none.
+pub fn comma(phrases: impl IntoIterator<Item = Message>) -> Option<Message> {
+    phrases.into_iter().reduce(|first, next| Message::Comma { first: first.into(), next: next.into() })
+}
