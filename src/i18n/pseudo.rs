@@ -55,9 +55,15 @@ pub fn long(template: &str) -> String {
     })
 }
 
-/// Every text twice.
+/// Every text twice. Glue without words of its own (`{first}, {next}`) stays single, or nested
+/// messages would grow with every level.
 pub fn double(template: &str) -> String {
-    format!("{template} {template}")
+    let words = std::cell::Cell::new(template.contains(", plural,"));
+    outside_braces(template, &|t| {
+        words.set(words.get() || t.chars().any(char::is_alphabetic));
+        String::new()
+    });
+    if words.get() { format!("{template} {template}") } else { template.to_owned() }
 }
 
 /// The text between right-to-left marks, so that direction and mirroring show.

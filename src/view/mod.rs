@@ -9,3 +9,8 @@ pub mod names;
 pub mod score;
 pub mod why;
 pub mod words;
+
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod words_test;
