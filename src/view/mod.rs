@@ -11,6 +11,6 @@ pub mod why;
 pub mod words;
 
 #[cfg(test)]
-mod fixture;
+mod trap_fixture;
 #[cfg(test)]
 mod words_test;
