@@ -121,7 +121,7 @@ fn Number(props: &NumberProps) -> Html {
             }
             Err(rule) => {
                 draft.set(Some(text));
-                error.set(Some(rule));
+                error.set(Some(word::param_error(param, &rule)));
             }
         }
     };

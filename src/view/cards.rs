@@ -7,7 +7,7 @@ use super::words::{choice, gpu_minutes, then, wait};
 use crate::i18n::{Arg, Message};
 use crate::sim::decision::Tone;
 use crate::sim::money::Microusd;
-use crate::sim::param::{Layer, Param, Policy};
+use crate::sim::param::{Layer, Param, ParamError, Policy};
 use crate::sim::snapshot::{GroupStage, GroupView, HpaLimit, HpaView, NodeStage, ServiceView, Snapshot};
 use crate::sim::time::{Span, Time};
 use crate::view::words::target_param;
@@ -107,12 +107,14 @@ pub fn input_text(param: Param, value: i64) -> String {
     }
 }
 
-/// Reads an input and checks it against the whole policy; the error is the rule that it broke.
-pub fn read_input(param: Param, text: &str, policy: &Policy) -> Result<i64, Message> {
-    let checked = param
-        .parse(text)
-        .and_then(|value| policy.clone().set(param, value).map(|()| value));
-    checked.map_err(|e| super::words::param_error(param, &e))
+/// Reads an input and checks it against the whole policy.
+///
+/// # Errors
+/// The rule that it broke; [`words::param_error`](super::words::param_error) says it.
+pub fn read_input(param: Param, text: &str, policy: &Policy) -> Result<i64, ParamError> {
+    let value = param.parse(text)?;
+    policy.clone().set(param, value)?;
+    Ok(value)
 }
 
 /// The verdict of any layer.

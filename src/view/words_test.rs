@@ -230,7 +230,10 @@ fn inputs_read_back_what_they_show() {
 #[test]
 fn a_refused_input_says_the_rule() {
     let policy = trap().policy;
-    let rule = |param, text| english(&cards::read_input(param, text, &policy).expect_err("is out of range"));
+    let rule = |param, text| {
+        let error = cards::read_input(param, text, &policy).expect_err("is out of range");
+        english(&words::param_error(param, &error))
+    };
     assert_eq!(
         rule(Param::MaxReplicas, "99"),
         "“99” is refused: a whole number from 1 to 64."
