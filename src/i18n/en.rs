@@ -156,6 +156,7 @@ pub fn text(key: Key) -> &'static str {
         Key::WhyDrainEnded => {
             "{group} stopped: {finished, plural, one {# request} other {# requests}} finished, none was cut off."
         }
+        Key::WhyDrainEndedIdle => "{group} stopped. No request was cut off.",
         Key::WhyDrainLost => {
             "{group} stopped: {finished, plural, one {# request} other {# requests}} finished, **{lost, plural, one {# was} other {# were}} cut off**."
         }
@@ -312,11 +313,11 @@ pub fn text(key: Key) -> &'static str {
         Key::CardEvictingIdle => "{node} is being evicted. No request is in flight.",
         Key::CardBooting => "{n, plural, one {# node boots} other {# nodes boot}}.",
         Key::CardBootingReady => {
-            "{n, plural, one {# node boots} other {# nodes boot}}. {node} goes on to its next stage in {remaining}."
+            "{n, plural, one {# node boots} other {# nodes boot}}. {node}: {stage}, {remaining} to go."
         }
         Key::CardRemoveEmpty => "{node} will be removed in {remaining} if it stays empty.",
         Key::CardRemoveEmptyNow => "{node} is empty and may be removed at the next review.",
-        Key::CardReviewBusy => "{node} may be emptied from {remaining} on, if its pods fit elsewhere for less.",
+        Key::CardReviewBusy => "{node} may be emptied in {remaining}, if its pods then fit elsewhere for less.",
         Key::CardReviewBusyNow => "{node} may be emptied at the next review, if its pods fit elsewhere for less.",
         Key::CardBuying => {
             "{pods, plural, one {# pod waits} other {# pods wait}} for {reason}. Karpenter looks for a node that fits."
@@ -353,10 +354,12 @@ pub fn text(key: Key) -> &'static str {
         Key::CardHpaWindow => "Wants {raw}, keeps {n}: the highest wish of the last {window} counts.",
         Key::CardHpaRate => "Wants {raw}; the scaling rate allows {n} for now.",
         Key::CardHpaMissing => "Stays at {n}: pods without a sample are counted against the change.",
+        Key::CardHpaKeepsStarting => "Keeps **{n}** ({formula}), {ready} answer so far.",
         Key::CardHpaKeeps => "Keeps {n} ({formula}).",
         Key::CardNextSync => "Next sync in {remaining}.",
         Key::CardLineValue => "{value} / {target} = {ratio}",
         Key::CardLineReady => "× {ready} ready = {product} → wish {raw}",
+        Key::CardLineCount => "× {count} replicas = {product} → wish {raw}",
         Key::CardLineRaw => "→ wish {raw}",
         Key::CardLineTolerance => "tolerance {low} to {high}: no change",
         Key::CardLineStabilized => "after the window {n}",

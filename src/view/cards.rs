@@ -3,7 +3,7 @@
 
 use super::hpa::{Reading, TOLERANCE};
 use super::names::Names;
-use super::words::{choice, gpu_minutes, then, wait};
+use super::words::{choice, gpu_minutes, node_stage, then, wait, whole_seconds};
 use crate::i18n::{Arg, Message};
 use crate::sim::decision::Tone;
 use crate::sim::money::Microusd;
@@ -130,11 +130,6 @@ fn in_time(snapshot: &Snapshot, at: Time) -> Arg {
     whole_seconds(at.since(snapshot.now)).into()
 }
 
-/// Rounded up to whole seconds: a countdown that ends at 0, without flickering decimals.
-fn whole_seconds(span: Span) -> Span {
-    Span::from_secs(span.0.div_ceil(1_000_000))
-}
-
 /// What the node layer does next.
 pub fn nodes_verdict(snapshot: &Snapshot) -> (Tone, Message) {
     let names = Names::of(snapshot);
@@ -180,8 +175,13 @@ pub fn nodes_verdict(snapshot: &Snapshot) -> (Tone, Message) {
         None if fixed => return (Tone::Neutral, Message::CardFixed),
         None => {}
     }
-    if let Some((node, at)) = layer.next_consolidatable {
-        let empty = snapshot.nodes.iter().any(|n| n.id == node && n.empty_since.is_some());
+    let is_empty = |id| snapshot.nodes.iter().any(|n| n.id == id && n.empty_since.is_some());
+    let only_empty = snapshot.policy.choice(Param::Consolidation) == "WhenEmpty";
+    let next = layer
+        .next_consolidatable
+        .filter(|(node, _)| !only_empty || is_empty(*node));
+    if let Some((node, at)) = next {
+        let empty = is_empty(node);
         let (node, remaining) = (names.node(node), in_time(snapshot, at));
         return (
             Tone::Neutral,
@@ -215,12 +215,13 @@ fn booting(snapshot: &Snapshot, names: &Names) -> Message {
     let n = Arg::from(snapshot.nodes_layer.nodes_booting);
     let boots = snapshot.nodes.iter().filter(|node| node.stage < NodeStage::Ready);
     match boots
-        .filter_map(|node| node.stage_until.map(|until| (until, node.id)))
+        .filter_map(|node| node.stage_until.map(|until| (until, node.id, node.stage)))
         .min()
     {
-        Some((until, node)) => Message::CardBootingReady {
+        Some((until, node, stage)) => Message::CardBootingReady {
             n,
             node: names.node(node),
+            stage: node_stage(stage).into(),
             remaining: in_time(snapshot, until),
         },
         None => Message::CardBooting { n },
@@ -311,7 +312,7 @@ pub fn replicas_verdict(snapshot: &Snapshot) -> (Tone, Message) {
     let signal = snapshot.policy.get(Param::Signal);
     let Some(reading) = Reading::of(signal, hpa, service) else {
         return (
-            Tone::Bad,
+            if service.waiting > 0 { Tone::Bad } else { Tone::Neutral },
             Message::CardHpaNoMetric {
                 signal: choice(Param::Signal, signal).into(),
             },
@@ -340,12 +341,17 @@ fn most_milli(signal: i64) -> Option<i64> {
 
 fn hpa_verdict(snapshot: &Snapshot, service: &ServiceView, hpa: &HpaView, reading: &Reading) -> (Tone, Message) {
     let overloaded = service.waiting > 0;
-    let (n, raw) = (Arg::from(hpa.desired), Arg::from(hpa.raw_desired));
+    // Limits act on what the window has left of the wish.
+    let (n, raw, wish) = (
+        Arg::from(hpa.desired),
+        Arg::from(hpa.raw_desired),
+        Arg::from(hpa.stabilized),
+    );
     let formula = Arg::from(reading.formula());
     match hpa.limit {
         HpaLimit::Tolerance => within_tolerance(service, hpa, reading),
-        HpaLimit::Max => (Tone::Bad, Message::CardHpaMax { raw, n }),
-        HpaLimit::Min => (Tone::Neutral, Message::CardHpaMin { raw, n }),
+        HpaLimit::Max => (Tone::Bad, Message::CardHpaMax { raw: wish, n }),
+        HpaLimit::Min => (Tone::Neutral, Message::CardHpaMin { raw: wish, n }),
         HpaLimit::Stabilization => {
             let window =
                 crate::view::words::value(Param::StabilizationDown, snapshot.policy.get(Param::StabilizationDown));
@@ -358,20 +364,21 @@ fn hpa_verdict(snapshot: &Snapshot, service: &ServiceView, hpa: &HpaView, readin
                 },
             )
         }
-        HpaLimit::Rate => (Tone::Neutral, Message::CardHpaRate { raw, n }),
+        HpaLimit::Rate => (Tone::Neutral, Message::CardHpaRate { raw: wish, n }),
         HpaLimit::MissingPods => (Tone::Neutral, Message::CardHpaMissing { n }),
         HpaLimit::NoMetric => {
             let signal = choice(Param::Signal, reading.signal).into();
             (Tone::Bad, Message::CardHpaNoMetric { signal })
         }
-        HpaLimit::None if hpa.desired > service.replicas_ready => (
-            Tone::Good,
-            Message::CardHpaWantsStarting {
-                n,
-                formula,
-                ready: service.replicas_ready.into(),
-            },
-        ),
+        HpaLimit::None if hpa.desired > service.replicas_ready => {
+            let ready = service.replicas_ready.into();
+            let message = if hpa.desired == hpa.current {
+                Message::CardHpaKeepsStarting { n, formula, ready }
+            } else {
+                Message::CardHpaWantsStarting { n, formula, ready }
+            };
+            (Tone::Good, message)
+        }
         HpaLimit::None if hpa.desired != hpa.current => (Tone::Good, Message::CardHpaWants { n, formula }),
         HpaLimit::None => (
             if overloaded { Tone::Bad } else { Tone::Neutral },
@@ -420,16 +427,22 @@ pub fn replicas_formula(snapshot: &Snapshot) -> Option<Message> {
     if hpa.inside_tolerance {
         let (low, high) = (Arg::Float(1.0 - TOLERANCE, 1), Arg::Float(1.0 + TOLERANCE, 1));
         steps.push(Message::CardLineTolerance { low, high });
-    } else if reading.explains_wish() {
-        let (product, raw) = (Arg::Float(reading.product(), 2), hpa.raw_desired.into());
-        steps.push(Message::CardLineReady {
-            ready: reading.ready.into(),
-            product,
-            raw,
-        });
     } else {
-        steps.push(Message::CardLineRaw {
-            raw: hpa.raw_desired.into(),
+        let raw = hpa.raw_desired.into();
+        steps.push(match reading.factor() {
+            None => Message::CardLineRaw { raw },
+            Some(n) => {
+                let (count, product) = (n.into(), Arg::Float(reading.product(n), 2));
+                if n == reading.ready {
+                    Message::CardLineReady {
+                        ready: count,
+                        product,
+                        raw,
+                    }
+                } else {
+                    Message::CardLineCount { count, product, raw }
+                }
+            }
         });
     }
     if hpa.stabilized != hpa.raw_desired {

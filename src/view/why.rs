@@ -3,7 +3,7 @@
 use super::hpa::sync_sentence;
 use super::map::refusal_message;
 use super::names::Names;
-use super::words::{comma, gpu_minutes, param, then, value, who};
+use super::words::{comma, gpu_minutes, param, then, value, who, whole_seconds};
 use crate::i18n::{Arg, Message};
 use crate::sim::command::Command;
 use crate::sim::decision::{Decision, KeptBecause, NodeCounts, Verdict, Who};
@@ -411,6 +411,13 @@ fn replicas(verdict: &Verdict, names: &Names) -> Option<Message> {
         },
         Verdict::DrainEnded {
             group,
+            finished: 0,
+            lost: 0,
+        } => Message::WhyDrainEndedIdle {
+            group: names.group(*group),
+        },
+        Verdict::DrainEnded {
+            group,
             finished,
             lost: 0,
         } => Message::WhyDrainEnded {
@@ -535,7 +542,7 @@ fn consolidation(verdict: &Verdict, names: &Names) -> Option<Message> {
             match why {
                 KeptBecause::NotConsolidatable { remaining } => Message::WhyKeptAfter {
                     node,
-                    remaining: (*remaining).into(),
+                    remaining: whole_seconds(*remaining).into(),
                 },
                 KeptBecause::NotEmpty => Message::WhyKeptNotEmpty { node },
                 KeptBecause::PodsDoNotFit => Message::WhyKeptDoNotFit { node },

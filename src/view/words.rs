@@ -220,6 +220,11 @@ pub fn minutes(time: Span) -> Arg {
     }
 }
 
+/// Rounded up to whole seconds: a countdown that ends at 0, without flickering decimals.
+pub fn whole_seconds(span: Span) -> Span {
+    Span::from_secs(span.0.div_ceil(1_000_000))
+}
+
 /// Two sentences, one after the other.
 pub fn then(first: Message, next: Message) -> Message {
     Message::Then {

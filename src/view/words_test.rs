@@ -120,6 +120,47 @@ fn a_wish_that_ready_replicas_do_not_explain_shows_no_product() {
 }
 
 #[test]
+fn a_limit_acts_on_what_the_window_left_of_the_wish() {
+    says(
+        sync(Some(54_000), 60_000, (14, 13, 19, 14), HpaLimit::Max, 0),
+        "rag-14b: GPU utilization 54 % / 60 % × 14 = 12.60 → 13: stays at 14. The scale-down window keeps its \
+         highest wish, 19. The maximum is 14.",
+    );
+    let s = with_hpa(hpa(Some(54_000), 60_000, 8, (8, 19, 8), HpaLimit::Max));
+    let (_, text) = card(cards::replicas_verdict(&s));
+    assert_eq!(text, "Wants 19, **held at the maximum of 8**. Next sync in 12 s.");
+}
+
+#[test]
+fn replicas_that_start_are_told_from_a_new_wish() {
+    let starting = with_hpa(hpa(Some(50_000), 60_000, 7, (6, 6, 6), HpaLimit::None));
+    let (_, text) = card(cards::replicas_verdict(&starting));
+    assert_eq!(
+        text,
+        "Wants **6** (50 % / 60 % × 7 = 5.83 → 6), 4 answer so far. Next sync in 12 s."
+    );
+    let kept = with_hpa(hpa(Some(59_000), 60_000, 6, (6, 6, 6), HpaLimit::None));
+    let (_, text) = card(cards::replicas_verdict(&kept));
+    assert_eq!(
+        text,
+        "Keeps **6** (59 % / 60 % × 6 = 5.90 → 6), 4 answer so far. Next sync in 12 s."
+    );
+}
+
+#[test]
+fn when_empty_never_announces_a_review_of_a_busy_node() {
+    let mut s = trap();
+    s.pending.clear();
+    s.policy.set(Param::Provisioner, 1).expect("in range");
+    s.policy.set(Param::Consolidation, 1).expect("in range");
+    s.nodes_layer.next_consolidatable = Some((NodeId(2), s.now));
+    assert_eq!(
+        card(cards::nodes_verdict(&s)).1,
+        "Nothing to buy, nothing to remove: 3 nodes, $116.00/h."
+    );
+}
+
+#[test]
 fn what_was_never_seen_is_named_by_its_id_and_counts_pods() {
     let names = Names::default();
     let verdict = Verdict::PodsBound {
@@ -382,7 +423,7 @@ fn the_nodes_card_says_what_karpenter_will_do() {
     s.nodes_layer.next_consolidatable = Some((NodeId(2), s.now + Span::from_secs(540)));
     assert_eq!(
         card(cards::nodes_verdict(&s)).1,
-        "hgx-1 may be emptied from 9 min on, if its pods fit elsewhere for less."
+        "hgx-1 may be emptied in 9 min, if its pods then fit elsewhere for less."
     );
     s.nodes[2].empty_since = Some(Time::ZERO);
     assert_eq!(
