@@ -78,7 +78,7 @@ pub fn text(key: Key) -> &'static str {
         Key::SumNothing => "Nothing is measured yet.",
         Key::SumNoSample => "no sample",
         Key::SumQueue => "{waiting, plural, one {# request waits} other {# requests wait}}, {arrivals} per second arrive.",
-        Key::SumSignals => "GPU utilization {gpu}, memory {memory}, queue {queue} of its target, KV cache {kv}.",
+        Key::SumSignals => "Utilization {gpu}, memory {memory}, queue {queue} of its target, KV {kv}.",
         Key::SumReplicas => "Wished {raw}, after limits {desired}, ready {ready}.",
         Key::SumTtftMet => "{p99}: within the SLO of {slo}.",
         Key::SumTtftMissed => "{p99}: over the SLO of {slo}.",

@@ -156,7 +156,9 @@ impl Brush<'_> {
         // One box of the backend per point would be slow, and a polygon of one point draws nothing.
         let outline: Vec<(f64, f64)> = top.iter().chain(floor.iter().rev()).copied().collect();
         chart.draw_series([Polygon::new(outline, colour.mix(strength).filled())])?;
-        chart.draw_series([PathElement::new(top.to_vec(), self.line(ink, 1.0))])?;
+        if hatch != Hatch::None {
+            chart.draw_series([PathElement::new(top.to_vec(), self.line(ink, 1.0))])?;
+        }
         if hatch == Hatch::Rising {
             self.hatch(chart, ink, top, floor)?;
         }

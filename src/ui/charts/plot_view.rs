@@ -31,7 +31,9 @@ pub struct PlotViewProps {
 
 /// Narrowest room for a tick of the time axis, in CSS pixels.
 const TICK_PX: f64 = 52.0;
-/// Lowest distance of two labels at line ends, as a share of a chart of usual height.
+/// Room that a label at a line's end needs beside the cursor.
+const LABEL_PX: f64 = 118.0;
+/// Lowest distance of two labels at line ends.
 const LABEL_LINE_PX: f64 = 15.0;
 
 #[function_component(PlotView)]
@@ -63,7 +65,14 @@ pub fn plot_view(props: &PlotViewProps) -> Html {
         <section class={classes!("chart", id)} data-testid={format!("chart-{id}")} aria-labelledby={format!("chart-title-{id}")}>
             <header>
                 <h2 id={format!("chart-title-{id}")}>{ say(&lang, &plot.chart.title()) }</h2>
-                <span class="muted">{ say(&lang, &plot.chart.unit()) }</span>
+                <span class="unit muted">{ say(&lang, &plot.chart.unit()) }</span>
+                <details {ontoggle}>
+                    <summary title={say(&lang, &Text::ShowTable)}>
+                        <span aria-hidden="true">{ "▦" }</span>
+                        <span class="visually-hidden">{ say(&lang, &Text::ShowTable) }</span>
+                    </summary>
+                    if *as_table { { as_rows(&lang, plot, &props.snapshot) } }
+                </details>
             </header>
             <div class="chart-body" dir="ltr">
                 { y_labels(&lang, plot) }
@@ -73,13 +82,9 @@ pub fn plot_view(props: &PlotViewProps) -> Html {
                 </div>
                 { x_labels(plot, &props.snapshot, seen) }
             </div>
-            <p class="sentence">
+            <p class="sentence" title={sentence.clone()}>
                 { match props.pointed { Some(at) => pointed_values(props, plot, at), None => html! { { sentence } } } }
             </p>
-            <details {ontoggle}>
-                <summary>{ say(&lang, &Text::ShowTable) }</summary>
-                if *as_table { { as_rows(&lang, plot, &props.snapshot) } }
-            </details>
         </section>
     }
 }
@@ -165,14 +170,11 @@ fn end_labels(props: &PlotViewProps, plot: &Plot, seen: Seen, now: f64) -> Html 
     let heights: Vec<f64> = labels.iter().map(|(y, _)| *y * height_px).collect();
     let places = apart(&heights, LABEL_LINE_PX, height_px);
     // To the right of the present while there is room, else to its left.
-    let side = if now < 0.5 {
-        format!("left:{}", percent(now))
-    } else {
-        format!("right:{}", percent(1.0 - now))
-    };
+    let after = (1.0 - now) * seen.width >= LABEL_PX;
+    let side = if after { format!("left:{}", percent(now)) } else { format!("right:{}", percent(1.0 - now)) };
     let place = |((_, label), bottom): ((f64, Html), f64)| {
         let style = format!("{side};bottom:{bottom:.1}px");
-        html! { <span class={classes!("end-label", (now >= 0.5).then_some("before"))} {style}>{ label }</span> }
+        html! { <span class={classes!("end-label", (!after).then_some("before"))} {style}>{ label }</span> }
     };
     labels.into_iter().zip(places).map(place).collect()
 }
@@ -221,7 +223,7 @@ fn swatch(ink: Ink, dash: Dash) -> Html {
         Dash::Long => "12 4",
     };
     html! {
-        <svg class="swatch" viewBox="0 0 16 6" width="16" height="6" aria-hidden="true">
+        <svg class="line-swatch" viewBox="0 0 16 6" width="16" height="6" aria-hidden="true">
             <path d="M0 3h16" stroke={format!("var({})", ink.token())} stroke-width="2.5" stroke-dasharray={pattern} />
         </svg>
     }

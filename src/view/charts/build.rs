@@ -78,7 +78,7 @@ pub(super) fn ttft_slo(snapshot: &Snapshot) -> Option<Span> {
 fn queue(until: Time, waiting: Line, mut arrivals: Line) -> Plot {
     arrivals.second = true;
     let axis = Axis::for_values(highest(std::slice::from_ref(&waiting)), 4.0, Unit::Count);
-    let second = Axis::for_values(highest(std::slice::from_ref(&arrivals)), 1.0, Unit::PerSecond);
+    let second = Axis::for_values(highest(std::slice::from_ref(&arrivals)), 2.0, Unit::PerSecond);
     let lines = vec![arrivals, waiting];
     Plot { chart: Chart::Queue, until, axis, second: Some(second), lines, limit: None }
 }
