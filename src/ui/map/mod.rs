@@ -22,7 +22,7 @@ use crate::view::map::{
     Act, By, Carried, Cursor, Focus, Key, Lit, MapState, MapView, MenuOf, Mode, RackCard, act, drop_check, item_message,
     map_view, menu_items, menu_title, reconcile, refusal_message,
 };
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use wasm_bindgen::JsCast;
@@ -58,6 +58,11 @@ struct Core {
     focus_answered: u32,
 }
 
+thread_local! {
+    /// Maps made so far: their element ids must differ where two stand side by side.
+    static MAPS: Cell<u32> = const { Cell::new(0) };
+}
+
 fn perform(core: &RefCell<Core>, what: Act) {
     let (messages, on_message) = {
         let mut c = core.borrow_mut();
@@ -79,6 +84,7 @@ pub fn ClusterMap(props: &ClusterMapProps) -> Html {
         stood: BTreeMap::new(),
         focus_answered: 0,
     });
+    let map = use_memo((), |()| MAPS.with(|n| n.replace(n.get() + 1)));
     let redraw = use_force_update();
     let (state, arrivals) = {
         let mut c = core.borrow_mut();
@@ -153,7 +159,7 @@ pub fn ClusterMap(props: &ClusterMapProps) -> Html {
                 { say(&lang, &Message::MapKeysHint) }
             </p>
             <Legend items={view.legend.clone()} {lang} />
-            { board(props, &view, &state, arrivals, &act, &send, &lift) }
+            { board(*map, props, &view, &state, arrivals, &act, &send, &lift) }
             <Fabric fabric={view.fabric.clone()} {lang} send={send.clone()} />
             <Pending rows={view.pending.clone()} more={view.pending_more} {lang} send={send.clone()} />
             if props.compact {
@@ -177,7 +183,9 @@ fn arrivals(stood: &BTreeMap<NodeId, RackId>, snapshot: &Snapshot) -> Vec<(RackI
 }
 
 /// The racks, with the keys of the walk.
+#[expect(clippy::too_many_arguments, reason = "the parts of one component, split to be read")]
 fn board(
+    map: u32,
     props: &ClusterMapProps,
     view: &MapView,
     state: &MapState,
@@ -237,7 +245,7 @@ fn board(
                     let came: Vec<NodeId> =
                         arrivals.iter().filter(|(r, _)| *r == card.id).map(|(_, n)| *n).collect();
                     html! {
-                        <RackBox key={card.id.0} card={card.clone()} lang={props.lang}
+                        <RackBox key={card.id.0} card={card.clone()} lang={props.lang} map={map}
                             cursor={state.cursor.filter(|_| here(cursor_rack))} menu={menu.filter(|_| here(menu_rack))}
                             lifted={lifted.filter(|_| here(lifted_rack))} drop={drop_of(props, state, card)}
                             arrivals={Rc::new(came)} act={act.clone()} send={send.clone()} lift={lift.clone()} />

@@ -82,7 +82,8 @@ fn palette_item(props: &ToolsProps, item: &PaletteCard) -> Html {
     html! {
         <button key={item.index} type="button" class="tool item" {onclick} {onpointerdown}
             data-testid={format!("palette-{}", item.instance)} data-item={item.index.to_string()}
-            aria-pressed={(props.carried == Some(item.index)).to_string()} aria-label={say(lang, &item.label)}>
+            aria-pressed={(props.carried == Some(item.index)).to_string()}>
+            <span class="visually-hidden">{ say(lang, &Message::MapItemBuy) }</span>
             <span class="grip" aria-hidden="true">{ grip_dots() }</span>
             <span class="item-words"><b>{ say(lang, &item.name) }</b><span>{ say(lang, &item.detail) }</span></span>
         </button>

@@ -20,7 +20,7 @@ pub use drop::{Carried, Rect, drop_check, drop_command, hit_test, room_message};
 pub use fabric::{Bridge, FabricView};
 pub use interact::{Act, By, Focus, MapState, Mode, act, reconcile};
 pub use menu::{MenuDoes, MenuItem, MenuOf, menu_items, menu_title};
-pub use node::{CellCard, CellLook, NodeCard, NodeLook, cell_label, look_word};
+pub use node::{CellCard, CellLook, NodeCard, NodeHead, NodeLook, cell_label, look_word};
 pub use pending::{PendingRow, WaitIcon, wait_icon};
 pub use rack::{Fix, RackCard, TrapCard};
 pub use tools::{LaunchButton, PaletteCard, SPIKE_MAX, SpikeDefaults, item_message};

@@ -105,8 +105,9 @@ pub enum NodeLook {
     Failed,
 }
 
+/// What of a card seldom changes: a frame that only counts on redraws none of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct NodeCard {
+pub struct NodeHead {
     pub id: NodeId,
     pub name: String,
     pub look: NodeLook,
@@ -114,16 +115,22 @@ pub struct NodeCard {
     pub price: Message,
     /// Bandwidth of a node that is an NVLink domain of its own.
     pub domain: Option<Message>,
-    pub cells: Rc<Vec<CellCard>>,
-    pub status: Message,
     /// Consolidation has its eye on it.
     pub reviewed: bool,
     /// It will leave for another rack or be given back.
     pub leaving: bool,
     /// It can be picked up now.
     pub movable: bool,
-    /// The whole card in words.
+    /// Name, type, place and price in words.
     pub label: Message,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct NodeCard {
+    pub id: NodeId,
+    pub head: Rc<NodeHead>,
+    pub cells: Rc<Vec<CellCard>>,
+    pub status: Message,
     pub lit: bool,
 }
 
@@ -135,16 +142,13 @@ pub(super) fn card(index: &Index<'_>, node: &NodeView, rack: &RackView, lit: &Li
         NodeStage::Failed => NodeLook::Failed,
         NodeStage::Ready | NodeStage::Released => NodeLook::Ready,
     };
-    let cells: Vec<CellCard> = node.cells.iter().map(|c| cell(index, node, c, lit)).collect();
     let kind = Message::MapNodeType { gpus: node.gpus.into(), gpu: node.gpu_label.into() };
     let price = Message::MapPrice { price: Arg::MoneyPerHour(node.price_per_hour) };
-    let status = status(index, node, &groups);
-    NodeCard {
+    let head = NodeHead {
         id: node.id,
         name: node.name.clone(),
         look,
         domain: node.own_nvlink_domain.then(|| nvlink_message(node.nvlink_gb_s)),
-        cells: Rc::new(cells),
         reviewed: reviewed(index, node),
         leaving: node.leaving || node.moving_to.is_some(),
         movable: super::drop::can_carry(index.snapshot, node.id).is_ok(),
@@ -152,13 +156,17 @@ pub(super) fn card(index: &Index<'_>, node: &NodeView, rack: &RackView, lit: &Li
             name: node.name.clone().into(),
             kind: kind.clone().into(),
             place: place_message(rack).into(),
-            status: status.clone().into(),
             price: price.clone().into(),
         },
-        lit: lit.nodes.contains(&node.id),
         kind,
         price,
-        status,
+    };
+    NodeCard {
+        id: node.id,
+        head: Rc::new(head),
+        cells: Rc::new(node.cells.iter().map(|c| cell(index, node, c, lit)).collect()),
+        status: status(index, node, &groups),
+        lit: lit.nodes.contains(&node.id),
     }
 }
 
@@ -327,7 +335,7 @@ mod tests {
 
     fn card_of(s: &crate::sim::snapshot::Snapshot, name: &str) -> NodeCard {
         let view = map_view(s, &Lit::default());
-        view.racks.iter().flat_map(|r| &r.nodes).find(|n| n.name == name).map(|n| (**n).clone()).expect("in fixture")
+        view.racks.iter().flat_map(|r| &r.nodes).find(|n| n.head.name == name).map(|n| (**n).clone()).expect("in fixture")
     }
     fn words(m: &Message) -> String {
         render(&Lang::english(), m)

@@ -14,7 +14,6 @@ pub struct PaletteCard {
     pub instance: &'static str,
     pub name: Message,
     pub detail: Message,
-    pub label: Message,
 }
 
 /// A palette item by what it is: `GB200 tray`, `HGX H100`, `L40S server`.
@@ -37,8 +36,7 @@ pub(super) fn palette(snapshot: &Snapshot) -> Vec<PaletteCard> {
             PaletteCard {
                 index: i as u32,
                 instance: item.instance,
-                detail: Message::MapItemDetail { gpus: gpus.clone(), price: price.clone() },
-                label: Message::MapItemLabel { item: name.clone().into(), gpus, price },
+                detail: Message::MapItemDetail { gpus, price },
                 name,
             }
         })
