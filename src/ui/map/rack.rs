@@ -135,10 +135,21 @@ fn missing(props: &RackBoxProps) -> Html {
     if props.card.missing.is_empty() {
         return html! {};
     }
-    let words: Vec<String> = props.card.missing.iter().filter_map(|cell| {
-        let badge = cell.badge?.to_string();
-        Some(say(&props.lang, &Message::MapMissing { rank: cell.rank?.into(), badge: badge.into() }))
-    }).collect();
+    let words: Vec<String> = props
+        .card
+        .missing
+        .iter()
+        .filter_map(|cell| {
+            let badge = cell.badge?.to_string();
+            Some(say(
+                &props.lang,
+                &Message::MapMissing {
+                    rank: cell.rank?.into(),
+                    badge: badge.into(),
+                },
+            ))
+        })
+        .collect();
     html! {
         <div class="absent" data-testid="missing">
             <div class="cells" aria-hidden="true">
@@ -171,7 +182,12 @@ fn place(props: &RackBoxProps) -> Html {
                 </div>
             }
         }
-        Drop::Fits { by: By::Pick, label, buys, .. } => {
+        Drop::Fits {
+            by: By::Pick,
+            label,
+            buys,
+            ..
+        } => {
             let id = card.id;
             let onclick = props.act.reform(move |_: MouseEvent| Act::DropOn(id));
             html! {
