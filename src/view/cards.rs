@@ -51,7 +51,8 @@ pub fn matters(param: Param, policy: &Policy) -> bool {
 /// The rows of a card below its switch, in the order of the parameter table.
 pub fn settings(layer: Layer, policy: &Policy) -> Vec<Param> {
     let all = Param::ALL.iter().copied();
-    all.filter(|p| p.layer() == layer && *p != switch(layer) && matters(*p, policy)).collect()
+    all.filter(|p| p.layer() == layer && *p != switch(layer) && matters(*p, policy))
+        .collect()
 }
 
 /// What the chosen scheduler does by itself: a label and its value.
@@ -59,20 +60,28 @@ pub fn placement_facts(policy: &Policy) -> Vec<(Message, Message)> {
     if policy.choice(Param::Scheduler) == "kai" {
         vec![(Message::CardGang, Message::CardGangAllOrNothing)]
     } else {
-        vec![(Message::CardGang, Message::CardGangPodByPod), (Message::ParamTopology, Message::CardTopologyIgnored)]
+        vec![
+            (Message::CardGang, Message::CardGangPodByPod),
+            (Message::ParamTopology, Message::CardTopologyIgnored),
+        ]
     }
 }
 
 /// The value that one press of a stepper leads to, inside the parameter's range.
 pub fn stepped(param: Param, value: i64, up: bool) -> i64 {
     use crate::sim::param::Kind;
-    const SECONDS: [i64; 16] =
-        [0, 5, 15, 30, 60, 120, 180, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400];
+    const SECONDS: [i64; 16] = [
+        0, 5, 15, 30, 60, 120, 180, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400,
+    ];
     let (next, min, max) = match param.kind() {
         Kind::Choice(ids) => (value + if up { 1 } else { -1 }, 0, ids.len() as i64 - 1),
         Kind::Count { min, max } => (value + if up { 1 } else { -1 }, min, max),
         Kind::Percent { min, max } => {
-            let next = if up { (value / 5 + 1) * 5 } else { (value - 1).div_euclid(5) * 5 };
+            let next = if up {
+                (value / 5 + 1) * 5
+            } else {
+                (value - 1).div_euclid(5) * 5
+            };
             (next, min, max)
         }
         Kind::Seconds { min, max } => {
@@ -100,7 +109,9 @@ pub fn input_text(param: Param, value: i64) -> String {
 
 /// Reads an input and checks it against the whole policy; the error is the rule that it broke.
 pub fn read_input(param: Param, text: &str, policy: &Policy) -> Result<i64, Message> {
-    let checked = param.parse(text).and_then(|value| policy.clone().set(param, value).map(|()| value));
+    let checked = param
+        .parse(text)
+        .and_then(|value| policy.clone().set(param, value).map(|()| value));
     checked.map_err(|e| super::words::param_error(param, &e))
 }
 
@@ -130,7 +141,13 @@ pub fn nodes_verdict(snapshot: &Snapshot) -> (Tone, Message) {
         let node = names.node(node);
         return match in_flight {
             0 => (Tone::Neutral, Message::CardEvictingIdle { node }),
-            n => (Tone::Bad, Message::CardEvicting { node, in_flight: n.into() }),
+            n => (
+                Tone::Bad,
+                Message::CardEvicting {
+                    node,
+                    in_flight: n.into(),
+                },
+            ),
         };
     }
     let pods = snapshot.pending.len();
@@ -140,8 +157,24 @@ pub fn nodes_verdict(snapshot: &Snapshot) -> (Tone, Message) {
         return (Tone::Neutral, booting(snapshot, &names));
     }
     match reason {
-        Some(reason) if fixed => return (Tone::Bad, Message::CardFixedPending { pods: pods.into(), reason }),
-        Some(reason) => return (Tone::Neutral, Message::CardBuying { pods: pods.into(), reason }),
+        Some(reason) if fixed => {
+            return (
+                Tone::Bad,
+                Message::CardFixedPending {
+                    pods: pods.into(),
+                    reason,
+                },
+            );
+        }
+        Some(reason) => {
+            return (
+                Tone::Neutral,
+                Message::CardBuying {
+                    pods: pods.into(),
+                    reason,
+                },
+            );
+        }
         None if fixed => return (Tone::Neutral, Message::CardFixed),
         None => {}
     }
@@ -163,7 +196,15 @@ pub fn nodes_verdict(snapshot: &Snapshot) -> (Tone, Message) {
         price: Arg::MoneyPerHour(layer.price_per_hour),
     };
     match layer.next_review.filter(|at| *at > snapshot.now) {
-        Some(at) => (Tone::Neutral, then(quiet, Message::CardNextReview { remaining: in_time(snapshot, at) })),
+        Some(at) => (
+            Tone::Neutral,
+            then(
+                quiet,
+                Message::CardNextReview {
+                    remaining: in_time(snapshot, at),
+                },
+            ),
+        ),
         None => (Tone::Neutral, quiet),
     }
 }
@@ -171,10 +212,15 @@ pub fn nodes_verdict(snapshot: &Snapshot) -> (Tone, Message) {
 fn booting(snapshot: &Snapshot, names: &Names) -> Message {
     let n = Arg::from(snapshot.nodes_layer.nodes_booting);
     let boots = snapshot.nodes.iter().filter(|node| node.stage < NodeStage::Ready);
-    match boots.filter_map(|node| node.stage_until.map(|until| (until, node.id))).min() {
-        Some((until, node)) => {
-            Message::CardBootingReady { n, node: names.node(node), remaining: in_time(snapshot, until) }
-        }
+    match boots
+        .filter_map(|node| node.stage_until.map(|until| (until, node.id)))
+        .min()
+    {
+        Some((until, node)) => Message::CardBootingReady {
+            n,
+            node: names.node(node),
+            remaining: in_time(snapshot, until),
+        },
         None => Message::CardBooting { n },
     }
 }
@@ -205,11 +251,20 @@ pub fn placement_verdict(snapshot: &Snapshot) -> (Tone, Message) {
     let waits = |g: &&GroupView| g.stage == GroupStage::Pending && g.pods_bound < g.pods_total;
     let gang = snapshot.groups.iter().filter(waits).find(|g| g.pods_total > 1);
     if let Some((gang, why)) = gang.and_then(|g| g.wait.map(|w| (g, w))) {
-        let (group, reason, total) = (gang.name.clone().into(), wait(why.reason).into(), gang.pods_total.into());
+        let (group, reason, total) = (
+            gang.name.clone().into(),
+            wait(why.reason).into(),
+            gang.pods_total.into(),
+        );
         let message = if gang.pods_bound == 0 && snapshot.policy.choice(Param::Scheduler) == "kai" {
             Message::CardGangWaits { group, reason, total }
         } else {
-            Message::CardGroupWaits { group, reason, total, bound: gang.pods_bound.into() }
+            Message::CardGroupWaits {
+                group,
+                reason,
+                total,
+                bound: gang.pods_bound.into(),
+            }
         };
         return (Tone::Neutral, with_missing(message, why.gpus_missing));
     }
@@ -227,7 +282,11 @@ pub fn placement_verdict(snapshot: &Snapshot) -> (Tone, Message) {
 }
 
 fn with_missing(message: Message, gpus: u32) -> Message {
-    if gpus == 0 { message } else { then(message, Message::CardMissing { n: gpus.into() }) }
+    if gpus == 0 {
+        message
+    } else {
+        then(message, Message::CardMissing { n: gpus.into() })
+    }
 }
 
 /// The service that layer 3 scales.
@@ -249,10 +308,23 @@ pub fn replicas_verdict(snapshot: &Snapshot) -> (Tone, Message) {
     };
     let signal = snapshot.policy.get(Param::Signal);
     let Some(reading) = Reading::of(signal, hpa, service) else {
-        return (Tone::Bad, Message::CardHpaNoMetric { signal: choice(Param::Signal, signal).into() });
+        return (
+            Tone::Bad,
+            Message::CardHpaNoMetric {
+                signal: choice(Param::Signal, signal).into(),
+            },
+        );
     };
     let (tone, message) = hpa_verdict(snapshot, service, hpa, &reading);
-    (tone, then(message, Message::CardNextSync { remaining: in_time(snapshot, hpa.next_sync) }))
+    (
+        tone,
+        then(
+            message,
+            Message::CardNextSync {
+                remaining: in_time(snapshot, hpa.next_sync),
+            },
+        ),
+    )
 }
 
 /// The most that a signal can read, in thousandths of its unit; `None` without a bound.
@@ -273,11 +345,16 @@ fn hpa_verdict(snapshot: &Snapshot, service: &ServiceView, hpa: &HpaView, readin
         HpaLimit::Max => (Tone::Bad, Message::CardHpaMax { raw, n }),
         HpaLimit::Min => (Tone::Neutral, Message::CardHpaMin { raw, n }),
         HpaLimit::Stabilization => {
-            let window = crate::view::words::value(
-                Param::StabilizationDown,
-                snapshot.policy.get(Param::StabilizationDown),
-            );
-            (Tone::Neutral, Message::CardHpaWindow { raw, n: hpa.stabilized.into(), window })
+            let window =
+                crate::view::words::value(Param::StabilizationDown, snapshot.policy.get(Param::StabilizationDown));
+            (
+                Tone::Neutral,
+                Message::CardHpaWindow {
+                    raw,
+                    n: hpa.stabilized.into(),
+                    window,
+                },
+            )
         }
         HpaLimit::Rate => (Tone::Neutral, Message::CardHpaRate { raw, n }),
         HpaLimit::MissingPods => (Tone::Neutral, Message::CardHpaMissing { n }),
@@ -285,11 +362,19 @@ fn hpa_verdict(snapshot: &Snapshot, service: &ServiceView, hpa: &HpaView, readin
             let signal = choice(Param::Signal, reading.signal).into();
             (Tone::Bad, Message::CardHpaNoMetric { signal })
         }
-        HpaLimit::None if hpa.desired > service.replicas_ready => {
-            (Tone::Good, Message::CardHpaWantsStarting { n, formula, ready: service.replicas_ready.into() })
-        }
+        HpaLimit::None if hpa.desired > service.replicas_ready => (
+            Tone::Good,
+            Message::CardHpaWantsStarting {
+                n,
+                formula,
+                ready: service.replicas_ready.into(),
+            },
+        ),
         HpaLimit::None if hpa.desired != hpa.current => (Tone::Good, Message::CardHpaWants { n, formula }),
-        HpaLimit::None => (if overloaded { Tone::Bad } else { Tone::Neutral }, Message::CardHpaKeeps { n, formula }),
+        HpaLimit::None => (
+            if overloaded { Tone::Bad } else { Tone::Neutral },
+            Message::CardHpaKeeps { n, formula },
+        ),
     }
 }
 
@@ -335,17 +420,28 @@ pub fn replicas_formula(snapshot: &Snapshot) -> Option<Message> {
         steps.push(Message::CardLineTolerance { low, high });
     } else if reading.explains_wish() {
         let (product, raw) = (Arg::Float(reading.product(), 2), hpa.raw_desired.into());
-        steps.push(Message::CardLineReady { ready: reading.ready.into(), product, raw });
+        steps.push(Message::CardLineReady {
+            ready: reading.ready.into(),
+            product,
+            raw,
+        });
     } else {
-        steps.push(Message::CardLineRaw { raw: hpa.raw_desired.into() });
+        steps.push(Message::CardLineRaw {
+            raw: hpa.raw_desired.into(),
+        });
     }
     if hpa.stabilized != hpa.raw_desired {
-        steps.push(Message::CardLineStabilized { n: hpa.stabilized.into() });
+        steps.push(Message::CardLineStabilized {
+            n: hpa.stabilized.into(),
+        });
     }
     steps.push(Message::CardLineLimits {
         min: snapshot.policy.get(Param::MinReplicas).into(),
         max: snapshot.policy.get(Param::MaxReplicas).into(),
     });
     steps.push(Message::CardLineFinal { n: hpa.desired.into() });
-    steps.into_iter().reduce(|first, next| Message::CardLine { first: first.into(), next: next.into() })
+    steps.into_iter().reduce(|first, next| Message::CardLine {
+        first: first.into(),
+        next: next.into(),
+    })
 }

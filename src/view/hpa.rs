@@ -37,7 +37,11 @@ impl Reading {
 
     /// Value over target; 0 without a target.
     pub fn ratio(&self) -> f64 {
-        if self.target_milli <= 0 { 0.0 } else { self.value_milli as f64 / self.target_milli as f64 }
+        if self.target_milli <= 0 {
+            0.0
+        } else {
+            self.value_milli as f64 / self.target_milli as f64
+        }
     }
 
     pub fn value(&self) -> Arg {
@@ -65,9 +69,20 @@ impl Reading {
         let (value, target, raw) = (self.value(), self.target(), self.raw_desired.into());
         if self.explains_wish() {
             let product = Arg::Float(self.product(), 2);
-            Message::HpaFormula { value, target, ready: self.ready.into(), product, raw }
+            Message::HpaFormula {
+                value,
+                target,
+                ready: self.ready.into(),
+                product,
+                raw,
+            }
         } else {
-            Message::HpaFormulaShort { value, target, ratio: Arg::Float(self.ratio(), 2), raw }
+            Message::HpaFormulaShort {
+                value,
+                target,
+                ratio: Arg::Float(self.ratio(), 2),
+                raw,
+            }
         }
     }
 }
@@ -95,7 +110,11 @@ pub fn sync_sentence(verdict: &Verdict, names: &Names) -> Option<Message> {
     let name = names.service(*service);
     let n = Arg::from(*desired);
     let mut sentence = match value_milli {
-        None => Message::HpaNoMetric { service: name, signal, n },
+        None => Message::HpaNoMetric {
+            service: name,
+            signal,
+            n,
+        },
         Some(value) => {
             let reading = Reading {
                 signal: *signal_choice,
@@ -131,9 +150,26 @@ fn one_reading(reading: &Reading, service: Arg, signal: Arg, limit: HpaLimit, ch
     }
     let formula = reading.formula().into();
     match to.cmp(&from) {
-        std::cmp::Ordering::Equal => Message::HpaSteady { service, signal, formula, n: to.into() },
-        std::cmp::Ordering::Greater => Message::HpaUp { service, signal, formula, from: from.into(), to: to.into() },
-        std::cmp::Ordering::Less => Message::HpaDown { service, signal, formula, from: from.into(), to: to.into() },
+        std::cmp::Ordering::Equal => Message::HpaSteady {
+            service,
+            signal,
+            formula,
+            n: to.into(),
+        },
+        std::cmp::Ordering::Greater => Message::HpaUp {
+            service,
+            signal,
+            formula,
+            from: from.into(),
+            to: to.into(),
+        },
+        std::cmp::Ordering::Less => Message::HpaDown {
+            service,
+            signal,
+            formula,
+            from: from.into(),
+            to: to.into(),
+        },
     }
 }
 

@@ -167,9 +167,10 @@ pub fn value(param: Param, value: i64) -> Arg {
 /// The rule that a refused value broke.
 pub fn param_error(param: Param, error: &ParamError) -> Message {
     match error {
-        ParamError::MinAboveMax { min, max } => {
-            Message::ParamMinAboveMax { min: (*min).into(), max: (*max).into() }
-        }
+        ParamError::MinAboveMax { min, max } => Message::ParamMinAboveMax {
+            min: (*min).into(),
+            max: (*max).into(),
+        },
         ParamError::Range { min, max, given, .. } => {
             let (given, min, max) = (given.clone().into(), value(param, *min), value(param, *max));
             match param.kind() {
@@ -177,9 +178,9 @@ pub fn param_error(param: Param, error: &ParamError) -> Message {
                 _ => Message::ParamOutOfRange { given, min, max },
             }
         }
-        ParamError::Choice { given, .. } | ParamError::Unknown(given) => {
-            Message::ParamNotAChoice { given: given.clone().into() }
-        }
+        ParamError::Choice { given, .. } | ParamError::Unknown(given) => Message::ParamNotAChoice {
+            given: given.clone().into(),
+        },
     }
 }
 
@@ -221,10 +222,16 @@ pub fn minutes(time: Span) -> Arg {
 
 /// Two sentences, one after the other.
 pub fn then(first: Message, next: Message) -> Message {
-    Message::Then { first: first.into(), next: next.into() }
+    Message::Then {
+        first: first.into(),
+        next: next.into(),
+    }
 }
 
 /// A list of phrases with commas; `None` if there is none.
 pub fn comma(phrases: impl IntoIterator<Item = Message>) -> Option<Message> {
-    phrases.into_iter().reduce(|first, next| Message::Comma { first: first.into(), next: next.into() })
+    phrases.into_iter().reduce(|first, next| Message::Comma {
+        first: first.into(),
+        next: next.into(),
+    })
 }
