@@ -199,7 +199,7 @@ catalogue! {
     MapRackEmpty,
     MapNodeType { gpus, gpu },
     MapPrice { price },
-    MapNodeLabel { name, kind, place, status, price },
+    MapNodeLabel { name, kind, place, price },
     MapStageLaunching,
     MapStageBooting,
     MapStageRegistering,
@@ -250,7 +250,7 @@ catalogue! {
     MapItemHgx { gpu },
     MapItemServer { gpu },
     MapItemDetail { gpus, price },
-    MapItemLabel { item, gpus, price },
+    MapItemBuy,
     MapLaunchGang { service, gpus },
     MapLaunchReplica { service, gpus },
     MapSpike,
@@ -753,7 +753,11 @@ mod tests {
                 let text = lang.template(*key);
                 assert!(!text.trim().is_empty(), "{}: {key:?} is empty", lang.tag);
                 for name in template::placeholders(&text) {
-                    assert!(key.fields().contains(&name.as_str()), "{}: {key:?} has no value `{name}`", lang.tag);
+                    assert!(
+                        key.fields().contains(&name.as_str()),
+                        "{}: {key:?} has no value `{name}`",
+                        lang.tag
+                    );
                 }
             }
         }
