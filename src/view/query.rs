@@ -9,7 +9,7 @@ use crate::sim::time::Span;
 use crate::sim::units::parse_time_of_day;
 
 /// Panels that `panels=` can name.
-pub const PANELS: [&str; 6] = ["map", "layers", "tasks", "why", "charts", "time"];
+pub const PANELS: [&str; 8] = ["map", "pending", "tools", "layers", "tasks", "why", "charts", "time"];
 
 /// One key of the table.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +43,13 @@ pub struct Options {
 pub const KEYS: &[Key] = &[
     Key {
         name: "scenario",
-        values: || scenario::LIBRARY.iter().map(|(id, _)| *id).collect::<Vec<_>>().join(", "),
+        values: || {
+            scenario::LIBRARY
+                .iter()
+                .map(|(id, _)| *id)
+                .collect::<Vec<_>>()
+                .join(", ")
+        },
         default: "seven-of-eight",
         set: |o, v| {
             let known = scenario::LIBRARY.iter().any(|(id, _)| *id == v);
@@ -53,7 +59,12 @@ pub const KEYS: &[Key] = &[
             known
         },
     },
-    Key { name: "embed", values: || "0, 1".to_owned(), default: "0", set: |o, v| switch(&mut o.embed, v, "0", "1") },
+    Key {
+        name: "embed",
+        values: || "0, 1".to_owned(),
+        default: "0",
+        set: |o, v| switch(&mut o.embed, v, "0", "1"),
+    },
     Key {
         name: "lang",
         values: || {
@@ -105,7 +116,9 @@ pub const KEYS: &[Key] = &[
         values: || PANELS.join(", "),
         default: "all",
         set: |o, v| {
-            let named = v.split(',').map(|p| PANELS.iter().copied().find(|known| *known == p.trim()));
+            let named = v
+                .split(',')
+                .map(|p| PANELS.iter().copied().find(|known| *known == p.trim()));
             o.panels = named.collect::<Option<Vec<_>>>().filter(|p| !p.is_empty());
             o.panels.is_some()
         },
@@ -156,7 +169,9 @@ pub fn read(pairs: impl IntoIterator<Item = (String, String)>) -> (Options, Vec<
     let mut options = Options::default();
     let mut bad = Vec::new();
     for (name, value) in pairs {
-        let Some(key) = KEYS.iter().find(|k| k.name == name) else { continue };
+        let Some(key) = KEYS.iter().find(|k| k.name == name) else {
+            continue;
+        };
         if !(key.set)(&mut options, value.trim()) {
             bad.push(BadValue {
                 key: key.name,
@@ -205,7 +220,11 @@ mod tests {
         assert_eq!(bad.len(), KEYS.len());
         let shown = bad[0].problem(&Lang::english());
         assert_eq!(shown.place, "scenario");
-        assert!(shown.what.contains("lying-signal") && shown.what.contains("seven-of-eight"), "{}", shown.what);
+        assert!(
+            shown.what.contains("lying-signal") && shown.what.contains("seven-of-eight"),
+            "{}",
+            shown.what
+        );
     }
 
     #[test]

@@ -17,19 +17,19 @@ pub fn hour_minute(day_start: Span, at: Time) -> String {
 }
 
 /// Shortest stretch of time that the charts show.
-const WINDOW_MIN: Span = Span::from_mins(10);
-/// Room to the right of the present, as one part in so many.
-const WINDOW_ROOM: u64 = 16;
+const WINDOW_MIN: u64 = Span::from_mins(6).0;
+/// The present stands at most so far to the right, in percent: beyond it the lines' names have room.
+const PRESENT_AT_MOST: u64 = 54;
 
-/// End of the stretch that the charts show: it starts at the run's beginning, grows in doubling
-/// steps so that the axis rarely changes, and never passes the run's end.
-pub fn window_end(seen_until: Time, end: Time) -> Time {
-    let need = seen_until.0.saturating_add(seen_until.0 / WINDOW_ROOM);
-    let mut length = WINDOW_MIN.0;
-    while length < need && length < end.0 {
-        length = length.saturating_mul(2);
+/// End of the stretch that the charts show. It begins with the run and grows by halves, so that
+/// the axis rarely changes.
+pub fn window_end(seen_until: Time) -> Time {
+    let need = seen_until.0.saturating_mul(100) / PRESENT_AT_MOST;
+    let mut length = WINDOW_MIN;
+    while length < need && length < u64::MAX / 2 {
+        length += length / 2;
     }
-    Time(length.min(end.0).max(1))
+    Time(length)
 }
 
 const TICK_STEPS_MIN: [u64; 14] = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440, 2_880, 10_080];
@@ -39,7 +39,11 @@ pub fn ticks(day_start: Span, until: Time, most: usize) -> Vec<Time> {
     let fits = |step: &&u64| until.0 / (**step * 60_000_000) <= most as u64;
     let step = TICK_STEPS_MIN.iter().find(fits).copied().unwrap_or(40_320) * 60_000_000;
     let first = day_start.0.next_multiple_of(step) - day_start.0;
-    (0..).map(|k| Time(first + k * step)).take_while(|t| *t <= until).take(most.max(1)).collect()
+    (0..)
+        .map(|k| Time(first + k * step))
+        .take_while(|t| *t <= until)
+        .take(most.max(1))
+        .collect()
 }
 
 /// What a mark of the scrubber stands for.
@@ -95,19 +99,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_window_grows_by_doubling_and_ends_with_the_run() {
-        let end = Time::from_secs(92 * 60);
-        assert_eq!(window_end(Time::ZERO, end), Time::from_secs(600));
-        assert_eq!(window_end(Time::from_secs(700), end), Time::from_secs(1_200));
-        assert_eq!(window_end(Time::from_secs(80 * 60), end), end);
-        assert_eq!(window_end(Time::ZERO, Time::from_secs(60)), Time::from_secs(60));
+    fn the_window_leaves_room_beside_the_present_and_wastes_less_than_two_thirds() {
+        assert_eq!(window_end(Time::ZERO), Time::from_secs(360));
+        for s in [200, 1_000, 5_520, 86_400, 1_209_600] {
+            let share = s as f64 * 1e6 / window_end(Time::from_secs(s)).0 as f64;
+            assert!((0.35..=0.54).contains(&share), "{s}: {share}");
+        }
+        assert!(window_end(Time::MAX) > Time::ZERO);
     }
 
     #[test]
     fn ticks_stand_on_round_times_of_day() {
         let start = Span::from_mins(118);
         let ticks = ticks(start, Time::from_secs(600), 4);
-        assert_eq!(ticks.iter().map(|t| hour_minute(start, *t)).collect::<Vec<_>>(), ["02:00", "02:05"]);
+        assert_eq!(
+            ticks.iter().map(|t| hour_minute(start, *t)).collect::<Vec<_>>(),
+            ["02:00", "02:05"]
+        );
         for minutes in [1, 7, 60, 92, 240, 1_440, 20_160] {
             assert!(super::ticks(start, Time::from_secs(minutes * 60), 4).len() <= 4);
         }
@@ -115,7 +123,12 @@ mod tests {
 
     #[test]
     fn thinning_keeps_the_command_among_crowded_marks() {
-        let mut marks: Vec<Mark> = (0..5_000).map(|s| Mark { at: Time::from_secs(s), kind: MarkKind::Good }).collect();
+        let mut marks: Vec<Mark> = (0..5_000)
+            .map(|s| Mark {
+                at: Time::from_secs(s),
+                kind: MarkKind::Good,
+            })
+            .collect();
         marks[2_503].kind = MarkKind::You;
         let kept = thin(&marks, Time::from_secs(5_000));
         assert!(kept.len() <= MARKS_MAX);

@@ -2,6 +2,7 @@
 
 use super::Unit;
 use crate::i18n::{Arg, Message};
+use crate::sim::time::Span;
 
 /// An axis from zero to `top`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -14,7 +15,11 @@ impl Axis {
     /// An axis that shows `highest`, but at least `least`.
     pub fn for_values(highest: f64, least: f64, unit: Unit) -> Axis {
         let top = nice_top(highest.max(least));
-        let top = if unit == Unit::Count { ((top / 2.0).ceil() * 2.0).max(2.0) } else { top };
+        let top = if unit == Unit::Count {
+            ((top / 2.0).ceil() * 2.0).max(2.0)
+        } else {
+            top
+        };
         Axis { top, unit }
     }
 
@@ -34,14 +39,20 @@ impl Axis {
             Unit::Share => Arg::Percent(value),
             Unit::Count => Arg::Int(value.round() as i64),
             Unit::PerSecond => Message::PerSecond { n: number(value) }.into(),
-            Unit::Seconds => number(value),
+            Unit::Seconds => Arg::Span(Span::from_secs_f64(value)),
         }
     }
 }
 
 /// With the decimals that its size needs.
 pub(super) fn number(value: f64) -> Arg {
-    let decimals = if value >= 10.0 || value.fract() == 0.0 { 0 } else if value >= 1.0 { 1 } else { 2 };
+    let decimals = if value >= 10.0 || value.fract() == 0.0 {
+        0
+    } else if value >= 1.0 {
+        1
+    } else {
+        2
+    };
     Arg::Float(value, decimals)
 }
 
