@@ -165,7 +165,7 @@ pub fn text(key: Key) -> &'static str {
         Key::MapRackEmpty => "empty",
         Key::MapNodeType => "{gpus} × {gpu}",
         Key::MapPrice => "{price}",
-        Key::MapNodeLabel => "{name}, {kind}, {place}, {status}, {price}",
+        Key::MapNodeLabel => "{name}, {kind}, {place}, {price}",
         Key::MapStageLaunching => "asked for",
         Key::MapStageBooting => "booting",
         Key::MapStageRegistering => "joining the cluster",
@@ -211,14 +211,14 @@ pub fn text(key: Key) -> &'static str {
         Key::MapPodsOf => "pods {first} to {last} of {badge}",
         Key::MapWaited => "for {span}",
         Key::MapWhyNot => "Why not?",
-        Key::MapWhyNotOf => "Why does {group} wait?",
+        Key::MapWhyNotOf => "Why not? {group}",
         Key::MapPendingMore => "and {count} more",
         Key::MapTools => "Tools",
         Key::MapItemTray => "{gpu} tray",
         Key::MapItemHgx => "HGX {gpu}",
         Key::MapItemServer => "{gpu} server",
         Key::MapItemDetail => "{gpus, plural, one {# GPU} other {# GPUs}} · {price}",
-        Key::MapItemLabel => "Buy a node: {item}, {gpus, plural, one {# GPU} other {# GPUs}}, {price}",
+        Key::MapItemBuy => "Buy a node:",
         Key::MapLaunchGang => "Launch {service} gang · {gpus} GPUs",
         Key::MapLaunchReplica => "Launch {service} · {gpus, plural, one {# GPU} other {# GPUs}}",
         Key::MapSpike => "2 a.m. spike",
@@ -357,14 +357,14 @@ pub fn text(key: Key) -> &'static str {
         }
         Key::DidLongPrompt => "Added one prompt of {tokens} tokens to {service}.",
         Key::DidSet => "{param} is now **{value}**.",
-        Key::RefusedAct => "Not done: {act} {why}",
-        Key::ActBuyNode => "Buy one {instance} for {rack}.",
-        Key::ActMoveNode => "Move {node} to {rack}.",
-        Key::ActReleaseNode => "Release {node}.",
-        Key::ActLaunchGang => "Launch one replica of {service}.",
-        Key::ActDeleteGroup => "Delete {group}.",
-        Key::ActSpike => "Add requests to {service}.",
-        Key::ActSet => "Change {param}.",
+        Key::RefusedAct => "{act} is refused: {why}.",
+        Key::ActBuyNode => "Buying one {instance} for {rack}",
+        Key::ActMoveNode => "Moving {node} to {rack}",
+        Key::ActReleaseNode => "Releasing {node}",
+        Key::ActLaunchGang => "Launching one replica of {service}",
+        Key::ActDeleteGroup => "Deleting {group}",
+        Key::ActSpike => "Adding requests to {service}",
+        Key::ActSet => "Changing {param}",
         // Why-log: placement
         Key::WhyPodsHeld => "Placed **{placed} of {total}** pods of {group} one by one, on {nodes}. {tail}",
         Key::HoldGpusNow => "**{n, plural, one {# GPU now waits} other {# GPUs now wait}} for {missing}.**",
@@ -430,6 +430,7 @@ pub fn text(key: Key) -> &'static str {
         Key::WhyDrainEnded => {
             "{group} stopped: {finished, plural, one {# request} other {# requests}} finished, none was cut off."
         }
+        Key::WhyDrainEndedIdle => "{group} stopped. No request was cut off.",
         Key::WhyDrainLost => {
             "{group} stopped: {finished, plural, one {# request} other {# requests}} finished, **{lost, plural, one {# was} other {# were}} cut off**."
         }
@@ -487,19 +488,19 @@ pub fn text(key: Key) -> &'static str {
             "{service}: the prompt of {tokens} tokens got no answer. **Its client gave up after {after}.**"
         }
         // Waits (after "waits for")
-        Key::WaitQuota => "quota",
-        Key::WaitTurn => "its turn, or for victims to leave",
-        Key::WaitGangPartners => "the rest of its gang",
-        Key::WaitTopology => "enough free GPUs in one domain",
-        Key::WaitFreeGpu => "a free GPU",
-        Key::WaitTaintOrSelector => "a node that its selector and tolerations allow",
-        Key::WaitNodeOverhead => "CPU or memory beside the DaemonSets",
-        Key::WaitCloudCapacity => "cloud capacity",
-        Key::WaitNodeBoot => "a node to boot",
-        Key::WaitDevicePlugin => "the device plugin",
-        Key::WaitImage => "the container image",
-        Key::WaitWeights => "model weights",
-        Key::WaitWarmUp => "the engine to warm up",
+        Key::WaitsForQuota => "quota",
+        Key::WaitsForTurn => "its turn, or for victims to leave",
+        Key::WaitsForGangPartners => "the rest of its gang",
+        Key::WaitsForTopology => "enough free GPUs in one domain",
+        Key::WaitsForFreeGpu => "a free GPU",
+        Key::WaitsForTaintOrSelector => "a node that its selector and tolerations allow",
+        Key::WaitsForNodeOverhead => "CPU or memory beside the DaemonSets",
+        Key::WaitsForCloudCapacity => "cloud capacity",
+        Key::WaitsForNodeBoot => "a node to boot",
+        Key::WaitsForDevicePlugin => "the device plugin",
+        Key::WaitsForImage => "the container image",
+        Key::WaitsForWeights => "model weights",
+        Key::WaitsForWarmUp => "the engine to warm up",
         // Layer cards: titles and settings
         Key::CardNodes => "1 · Nodes",
         Key::CardNodesWho => "who buys hardware",
@@ -515,9 +516,8 @@ pub fn text(key: Key) -> &'static str {
         Key::CardGangPodByPod => "pod by pod",
         Key::CardGangAllOrNothing => "all or nothing",
         Key::CardTopologyIgnored => "ignored",
-        Key::CardUnitReplicas => "replicas",
-        Key::CardUnitWaiting => "per pod",
-        Key::CardUnitPercent => "%",
+        Key::CardUnitWaiting => "waiting per pod",
+        Key::CardUnitPercent => "in %",
         Key::ParamProvisioner => "Node provisioning",
         Key::ParamConsolidation => "Consolidation",
         Key::ParamConsolidateAfter => "consolidateAfter",
@@ -587,11 +587,11 @@ pub fn text(key: Key) -> &'static str {
         Key::CardEvictingIdle => "{node} is being evicted. No request is in flight.",
         Key::CardBooting => "{n, plural, one {# node boots} other {# nodes boot}}.",
         Key::CardBootingReady => {
-            "{n, plural, one {# node boots} other {# nodes boot}}. {node} goes on to its next stage in {remaining}."
+            "{n, plural, one {# node boots} other {# nodes boot}}. {node}: {stage}, {remaining} to go."
         }
         Key::CardRemoveEmpty => "{node} will be removed in {remaining} if it stays empty.",
         Key::CardRemoveEmptyNow => "{node} is empty and may be removed at the next review.",
-        Key::CardReviewBusy => "{node} may be emptied from {remaining} on, if its pods fit elsewhere for less.",
+        Key::CardReviewBusy => "{node} may be emptied in {remaining}, if its pods then fit elsewhere for less.",
         Key::CardReviewBusyNow => "{node} may be emptied at the next review, if its pods fit elsewhere for less.",
         Key::CardBuying => {
             "{pods, plural, one {# pod waits} other {# pods wait}} for {reason}. Karpenter looks for a node that fits."
@@ -628,10 +628,12 @@ pub fn text(key: Key) -> &'static str {
         Key::CardHpaWindow => "Wants {raw}, keeps {n}: the highest wish of the last {window} counts.",
         Key::CardHpaRate => "Wants {raw}; the scaling rate allows {n} for now.",
         Key::CardHpaMissing => "Stays at {n}: pods without a sample are counted against the change.",
+        Key::CardHpaKeepsStarting => "Keeps **{n}** ({formula}), {ready} answer so far.",
         Key::CardHpaKeeps => "Keeps {n} ({formula}).",
         Key::CardNextSync => "Next sync in {remaining}.",
         Key::CardLineValue => "{value} / {target} = {ratio}",
         Key::CardLineReady => "× {ready} ready = {product} → wish {raw}",
+        Key::CardLineCount => "× {count} replicas = {product} → wish {raw}",
         Key::CardLineRaw => "→ wish {raw}",
         Key::CardLineTolerance => "tolerance {low} to {high}: no change",
         Key::CardLineStabilized => "after the window {n}",

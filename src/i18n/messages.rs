@@ -199,7 +199,7 @@ catalogue! {
     MapRackEmpty,
     MapNodeType { gpus, gpu },
     MapPrice { price },
-    MapNodeLabel { name, kind, place, status, price },
+    MapNodeLabel { name, kind, place, price },
     MapStageLaunching,
     MapStageBooting,
     MapStageRegistering,
@@ -250,7 +250,7 @@ catalogue! {
     MapItemHgx { gpu },
     MapItemServer { gpu },
     MapItemDetail { gpus, price },
-    MapItemLabel { item, gpus, price },
+    MapItemBuy,
     MapLaunchGang { service, gpus },
     MapLaunchReplica { service, gpus },
     MapSpike,
@@ -436,6 +436,7 @@ catalogue! {
     WhyDrainStarted { group, in_flight, grace },
     WhyDrainIdle { group },
     WhyDrainEnded { group, finished },
+    WhyDrainEndedIdle { group },
     WhyDrainLost { group, finished, lost },
     WhyEngineRefused { group, short_gib },
     // Why-log: nodes
@@ -473,19 +474,19 @@ catalogue! {
     WhyLongAnswered { service, tokens, after },
     WhyLongLost { service, tokens, after },
     // Waits (after "waits for")
-    WaitQuota,
-    WaitTurn,
-    WaitGangPartners,
-    WaitTopology,
-    WaitFreeGpu,
-    WaitTaintOrSelector,
-    WaitNodeOverhead,
-    WaitCloudCapacity,
-    WaitNodeBoot,
-    WaitDevicePlugin,
-    WaitImage,
-    WaitWeights,
-    WaitWarmUp,
+    WaitsForQuota,
+    WaitsForTurn,
+    WaitsForGangPartners,
+    WaitsForTopology,
+    WaitsForFreeGpu,
+    WaitsForTaintOrSelector,
+    WaitsForNodeOverhead,
+    WaitsForCloudCapacity,
+    WaitsForNodeBoot,
+    WaitsForDevicePlugin,
+    WaitsForImage,
+    WaitsForWeights,
+    WaitsForWarmUp,
     // Layer cards: titles and settings
     CardNodes,
     CardNodesWho,
@@ -501,7 +502,6 @@ catalogue! {
     CardGangPodByPod,
     CardGangAllOrNothing,
     CardTopologyIgnored,
-    CardUnitReplicas,
     CardUnitWaiting,
     CardUnitPercent,
     ParamProvisioner,
@@ -556,7 +556,7 @@ catalogue! {
     CardEvicting { node, in_flight },
     CardEvictingIdle { node },
     CardBooting { n },
-    CardBootingReady { n, node, remaining },
+    CardBootingReady { n, node, stage, remaining },
     CardRemoveEmpty { node, remaining },
     CardRemoveEmptyNow { node },
     CardReviewBusy { node, remaining },
@@ -584,10 +584,12 @@ catalogue! {
     CardHpaWindow { raw, n, window },
     CardHpaRate { raw, n },
     CardHpaMissing { n },
+    CardHpaKeepsStarting { n, formula, ready },
     CardHpaKeeps { n, formula },
     CardNextSync { remaining },
     CardLineValue { value, target, ratio },
     CardLineReady { ready, product, raw },
+    CardLineCount { count, product, raw },
     CardLineRaw { raw },
     CardLineTolerance { low, high },
     CardLineStabilized { n },
@@ -751,7 +753,11 @@ mod tests {
                 let text = lang.template(*key);
                 assert!(!text.trim().is_empty(), "{}: {key:?} is empty", lang.tag);
                 for name in template::placeholders(&text) {
-                    assert!(key.fields().contains(&name.as_str()), "{}: {key:?} has no value `{name}`", lang.tag);
+                    assert!(
+                        key.fields().contains(&name.as_str()),
+                        "{}: {key:?} has no value `{name}`",
+                        lang.tag
+                    );
                 }
             }
         }

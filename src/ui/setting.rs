@@ -30,7 +30,9 @@ pub fn Setting(props: &Props) -> Html {
     let help_id = format!("{id}-help");
     let control = match props.param.kind() {
         Kind::Choice(ids) => choice(props, &id, &help_id, ids),
-        _ => html! { <Number param={props.param} policy={props.policy.clone()} lang={*lang} id={id.clone()} on_message={&props.on_message} /> },
+        _ => {
+            html! { <Number param={props.param} policy={props.policy.clone()} lang={*lang} id={id.clone()} on_message={&props.on_message} /> }
+        }
     };
     let range = match props.param.kind() {
         Kind::Choice(_) => None,
@@ -42,7 +44,7 @@ pub fn Setting(props: &Props) -> Html {
     html! {
         <div class="setting" title={words(lang, &help)}>
             <div class="setting-name">
-                <label for={id}>{ say(lang, &label) }</label>
+                <label for={id}>{ say(lang, &label) }{ unit(props.param, lang) }</label>
                 if let Some(range) = range {
                     <span class="setting-range">{ say(lang, &range) }</span>
                 }
@@ -89,7 +91,13 @@ struct NumberProps {
 
 #[component]
 fn Number(props: &NumberProps) -> Html {
-    let NumberProps { param, policy, lang, id, on_message } = props;
+    let NumberProps {
+        param,
+        policy,
+        lang,
+        id,
+        on_message,
+    } = props;
     let (param, value) = (*param, policy.get(*param));
     // What is typed and not yet taken, and the rule that it broke.
     let draft = use_state(|| None::<String>);
@@ -113,7 +121,7 @@ fn Number(props: &NumberProps) -> Html {
             }
             Err(rule) => {
                 draft.set(Some(text));
-                error.set(Some(rule));
+                error.set(Some(word::param_error(param, &rule)));
             }
         }
     };
@@ -124,7 +132,11 @@ fn Number(props: &NumberProps) -> Html {
     let button = |up: bool, sign: &'static str| {
         let (label, _) = word::param(param);
         let label = Arg::from(label);
-        let name = if up { Text::CardMore { param: label } } else { Text::CardLess { param: label } };
+        let name = if up {
+            Text::CardMore { param: label }
+        } else {
+            Text::CardLess { param: label }
+        };
         let step = step.clone();
         let at_end = stepped(param, value, up) == value;
         html! {
@@ -166,10 +178,18 @@ fn Number(props: &NumberProps) -> Html {
         Kind::Choice(ids) => (0, ids.len() as i64 - 1),
         Kind::Count { min, max } | Kind::Percent { min, max } | Kind::Seconds { min, max } => (min, max),
     };
-    let mode = if matches!(param.kind(), Kind::Seconds { .. }) { "text" } else { "numeric" };
+    let mode = if matches!(param.kind(), Kind::Seconds { .. }) {
+        "text"
+    } else {
+        "numeric"
+    };
     let shown = (*draft).clone().unwrap_or_else(|| input_text(param, value));
     let error_id = format!("{id}-error");
-    let described = if error.is_some() { format!("{error_id} {id}-help") } else { format!("{id}-help") };
+    let described = if error.is_some() {
+        format!("{error_id} {id}-help")
+    } else {
+        format!("{id}-help")
+    };
     html! {
         <>
             <div class="setting-number">
@@ -180,7 +200,6 @@ fn Number(props: &NumberProps) -> Html {
                     aria-invalid={error.is_some().to_string()} aria-describedby={described}
                     data-testid={format!("param-{}", param.id())} value={shown} {oninput} {onchange} {onkeydown} />
                 { button(true, "+") }
-                { unit(param, lang) }
             </div>
             if let Some(rule) = &*error {
                 <p id={error_id} class="setting-error" role="alert" data-testid={format!("error-{}", param.id())}>{ say(lang, rule) }</p>
@@ -189,11 +208,12 @@ fn Number(props: &NumberProps) -> Html {
     }
 }
 
+/// The unit of a bare number; lengths of time carry theirs in the input.
 fn unit(param: Param, lang: &Lang) -> Html {
     let unit = match param {
         Param::TargetPercent | Param::TargetKv => Text::CardUnitPercent,
         Param::TargetWaiting => Text::CardUnitWaiting,
         _ => return html! {},
     };
-    html! { <span class="setting-unit" aria-hidden="true">{ say(lang, &unit) }</span> }
+    html! { <>{ " " }<span class="setting-unit">{ say(lang, &unit) }</span></> }
 }

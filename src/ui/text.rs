@@ -17,8 +17,19 @@ pub fn Rich(props: &RichProps) -> Html {
 }
 
 fn rich(text: &str) -> Html {
+    // A percent sign stays on the line of its number.
+    let text = text.replace(" %", "\u{a0}%");
     let parts = text.split("**").enumerate().filter(|(_, part)| !part.is_empty());
-    parts.map(|(i, part)| if i % 2 == 1 { html! { <strong>{ part }</strong> } } else { html! { part } }).collect()
+    parts
+        .map(|(i, part)| {
+            let part = part.to_owned();
+            if i % 2 == 1 {
+                html! { <strong>{ part }</strong> }
+            } else {
+                html! { part }
+            }
+        })
+        .collect()
 }
 
 /// A message as HTML, with its emphasis.
@@ -36,7 +47,9 @@ pub fn formula(text: &str) -> Html {
     let mut parts = text.split('^');
     let first = parts.next().unwrap_or_default().to_owned();
     let rest = parts.map(|part| {
-        let end = part.find(|c: char| !c.is_ascii_digit() && c != '.' && c != ',').unwrap_or(part.len());
+        let end = part
+            .find(|c: char| !c.is_ascii_digit() && c != '.' && c != ',')
+            .unwrap_or(part.len());
         let (power, tail) = part.split_at(end);
         html! { <><sup>{ power.to_owned() }</sup>{ tail.to_owned() }</> }
     });

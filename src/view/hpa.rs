@@ -21,6 +21,8 @@ pub struct Reading {
     pub value_milli: i64,
     pub target_milli: i64,
     pub ready: u32,
+    /// Replicas that the target had at the sync.
+    pub current: u32,
     pub raw_desired: u32,
 }
 
@@ -31,13 +33,18 @@ impl Reading {
             value_milli: view.value_milli?,
             target_milli: view.target_milli,
             ready: service.replicas_ready,
+            current: view.current,
             raw_desired: view.raw_desired,
         })
     }
 
     /// Value over target; 0 without a target.
     pub fn ratio(&self) -> f64 {
-        if self.target_milli <= 0 { 0.0 } else { self.value_milli as f64 / self.target_milli as f64 }
+        if self.target_milli <= 0 {
+            0.0
+        } else {
+            self.value_milli as f64 / self.target_milli as f64
+        }
     }
 
     pub fn value(&self) -> Arg {
@@ -48,26 +55,36 @@ impl Reading {
         words::signal_value(self.signal, self.target_milli)
     }
 
-    /// Ratio times ready replicas.
-    pub fn product(&self) -> f64 {
-        self.ratio() * f64::from(self.ready)
+    /// Ratio times a number of replicas.
+    pub fn product(&self, replicas: u32) -> f64 {
+        self.ratio() * f64::from(replicas)
     }
 
-    /// Whether ready replicas explain the wish. They do not when pods without a sample were
-    /// filled in, or when the count has changed since.
-    pub fn explains_wish(&self) -> bool {
-        (self.product() - 1e-6).ceil() <= f64::from(self.raw_desired)
-            && f64::from(self.raw_desired) <= (self.product() + 1e-6).ceil()
+    /// The number of replicas that explains the wish: the ready ones or, where the HPA counted
+    /// others too, the present ones. `None` if neither does, as when missing pods were filled in.
+    pub fn factor(&self) -> Option<u32> {
+        let raw = f64::from(self.raw_desired);
+        let explains = |n: u32| (self.product(n) - 1e-6).ceil() <= raw && raw <= (self.product(n) + 1e-6).ceil();
+        [self.ready, self.current].into_iter().find(|n| explains(*n))
     }
 
     /// `99 % / 70 % × 4 = 5.66 → 6`.
     pub fn formula(&self) -> Message {
         let (value, target, raw) = (self.value(), self.target(), self.raw_desired.into());
-        if self.explains_wish() {
-            let product = Arg::Float(self.product(), 2);
-            Message::HpaFormula { value, target, ready: self.ready.into(), product, raw }
-        } else {
-            Message::HpaFormulaShort { value, target, ratio: Arg::Float(self.ratio(), 2), raw }
+        match self.factor() {
+            Some(replicas) => Message::HpaFormula {
+                value,
+                target,
+                ready: replicas.into(),
+                product: Arg::Float(self.product(replicas), 2),
+                raw,
+            },
+            None => Message::HpaFormulaShort {
+                value,
+                target,
+                ratio: Arg::Float(self.ratio(), 2),
+                raw,
+            },
         }
     }
 }
@@ -95,18 +112,32 @@ pub fn sync_sentence(verdict: &Verdict, names: &Names) -> Option<Message> {
     let name = names.service(*service);
     let n = Arg::from(*desired);
     let mut sentence = match value_milli {
-        None => Message::HpaNoMetric { service: name, signal, n },
+        None => Message::HpaNoMetric {
+            service: name,
+            signal,
+            n,
+        },
         Some(value) => {
             let reading = Reading {
                 signal: *signal_choice,
                 value_milli: *value,
                 target_milli: *target_milli,
                 ready: *ready,
+                current: *current,
                 raw_desired: *raw_desired,
             };
             one_reading(&reading, name, signal, *limit, (*current, *desired))
         }
     };
+    let window = stabilized != raw_desired && matches!(limit, HpaLimit::Rate | HpaLimit::Max | HpaLimit::Min);
+    if window {
+        sentence = words::then(
+            sentence,
+            Message::HpaHeldByWindow {
+                n: (*stabilized).into(),
+            },
+        );
+    }
     if let Some(held) = held_by(*limit, *stabilized, *desired) {
         sentence = words::then(sentence, held);
     }
@@ -131,9 +162,26 @@ fn one_reading(reading: &Reading, service: Arg, signal: Arg, limit: HpaLimit, ch
     }
     let formula = reading.formula().into();
     match to.cmp(&from) {
-        std::cmp::Ordering::Equal => Message::HpaSteady { service, signal, formula, n: to.into() },
-        std::cmp::Ordering::Greater => Message::HpaUp { service, signal, formula, from: from.into(), to: to.into() },
-        std::cmp::Ordering::Less => Message::HpaDown { service, signal, formula, from: from.into(), to: to.into() },
+        std::cmp::Ordering::Equal => Message::HpaSteady {
+            service,
+            signal,
+            formula,
+            n: to.into(),
+        },
+        std::cmp::Ordering::Greater => Message::HpaUp {
+            service,
+            signal,
+            formula,
+            from: from.into(),
+            to: to.into(),
+        },
+        std::cmp::Ordering::Less => Message::HpaDown {
+            service,
+            signal,
+            formula,
+            from: from.into(),
+            to: to.into(),
+        },
     }
 }
 

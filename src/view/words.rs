@@ -57,19 +57,19 @@ pub fn tone_word(tone: Tone) -> Option<Message> {
 /// What is waited for; reads on after "waits for".
 pub fn wait(reason: WaitReason) -> Message {
     match reason {
-        WaitReason::Quota => Message::WaitQuota,
-        WaitReason::Turn => Message::WaitTurn,
-        WaitReason::GangPartners => Message::WaitGangPartners,
-        WaitReason::Topology => Message::WaitTopology,
-        WaitReason::FreeGpu => Message::WaitFreeGpu,
-        WaitReason::TaintOrSelector => Message::WaitTaintOrSelector,
-        WaitReason::NodeOverhead => Message::WaitNodeOverhead,
-        WaitReason::CloudCapacity => Message::WaitCloudCapacity,
-        WaitReason::NodeBoot => Message::WaitNodeBoot,
-        WaitReason::DevicePlugin => Message::WaitDevicePlugin,
-        WaitReason::Image => Message::WaitImage,
-        WaitReason::Weights => Message::WaitWeights,
-        WaitReason::WarmUp => Message::WaitWarmUp,
+        WaitReason::Quota => Message::WaitsForQuota,
+        WaitReason::Turn => Message::WaitsForTurn,
+        WaitReason::GangPartners => Message::WaitsForGangPartners,
+        WaitReason::Topology => Message::WaitsForTopology,
+        WaitReason::FreeGpu => Message::WaitsForFreeGpu,
+        WaitReason::TaintOrSelector => Message::WaitsForTaintOrSelector,
+        WaitReason::NodeOverhead => Message::WaitsForNodeOverhead,
+        WaitReason::CloudCapacity => Message::WaitsForCloudCapacity,
+        WaitReason::NodeBoot => Message::WaitsForNodeBoot,
+        WaitReason::DevicePlugin => Message::WaitsForDevicePlugin,
+        WaitReason::Image => Message::WaitsForImage,
+        WaitReason::Weights => Message::WaitsForWeights,
+        WaitReason::WarmUp => Message::WaitsForWarmUp,
     }
 }
 
@@ -167,9 +167,10 @@ pub fn value(param: Param, value: i64) -> Arg {
 /// The rule that a refused value broke.
 pub fn param_error(param: Param, error: &ParamError) -> Message {
     match error {
-        ParamError::MinAboveMax { min, max } => {
-            Message::ParamMinAboveMax { min: (*min).into(), max: (*max).into() }
-        }
+        ParamError::MinAboveMax { min, max } => Message::ParamMinAboveMax {
+            min: (*min).into(),
+            max: (*max).into(),
+        },
         ParamError::Range { min, max, given, .. } => {
             let (given, min, max) = (given.clone().into(), value(param, *min), value(param, *max));
             match param.kind() {
@@ -177,9 +178,9 @@ pub fn param_error(param: Param, error: &ParamError) -> Message {
                 _ => Message::ParamOutOfRange { given, min, max },
             }
         }
-        ParamError::Choice { given, .. } | ParamError::Unknown(given) => {
-            Message::ParamNotAChoice { given: given.clone().into() }
-        }
+        ParamError::Choice { given, .. } | ParamError::Unknown(given) => Message::ParamNotAChoice {
+            given: given.clone().into(),
+        },
     }
 }
 
@@ -219,12 +220,23 @@ pub fn minutes(time: Span) -> Arg {
     }
 }
 
+/// Rounded up to whole seconds: a countdown that ends at 0, without flickering decimals.
+pub fn whole_seconds(span: Span) -> Span {
+    Span::from_secs(span.0.div_ceil(1_000_000))
+}
+
 /// Two sentences, one after the other.
 pub fn then(first: Message, next: Message) -> Message {
-    Message::Then { first: first.into(), next: next.into() }
+    Message::Then {
+        first: first.into(),
+        next: next.into(),
+    }
 }
 
 /// A list of phrases with commas; `None` if there is none.
 pub fn comma(phrases: impl IntoIterator<Item = Message>) -> Option<Message> {
-    phrases.into_iter().reduce(|first, next| Message::Comma { first: first.into(), next: next.into() })
+    phrases.into_iter().reduce(|first, next| Message::Comma {
+        first: first.into(),
+        next: next.into(),
+    })
 }

@@ -304,7 +304,7 @@ impl World {
             let grace = groups.iter().map(|g| self.setup.services[self.group(*g).service.index()].grace).max();
             let verdict = Verdict::ConsolidationEvicts {
                 node,
-                pods: groups.iter().map(|g| self.group(*g).pods.len() as u32).sum(),
+                pods: self.pods_on(node),
                 in_flight,
                 grace: grace.unwrap_or(Span::ZERO),
                 saves_per_hour,
@@ -313,6 +313,14 @@ impl World {
             self.log(Who::Karpenter, verdict, tone);
             self.empty_node(node, Leave::Release, DrainCause::Evicted);
         }
+    }
+
+    /// Pods that hold GPUs of a node.
+    fn pods_on(&self, node: NodeId) -> u32 {
+        let mut pods: Vec<PodId> = self.node(node).gpus.iter().filter_map(|s| s.pod).collect();
+        pods.sort();
+        pods.dedup();
+        pods.len() as u32
     }
 
     /// What Karpenter sees. GPU pods name their GPU; the rest is as on the nodes.

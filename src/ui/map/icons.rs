@@ -25,7 +25,8 @@ const TAG: &str = "M2.5 2.5H8l5.5 5.5L8 13.5 2.5 8zM5.2 5.2v.1";
 const CLOUD: &str = "M4.5 12a2.7 2.7 0 0 1 .2-5.4 3.6 3.6 0 0 1 6.9.8A2.4 2.4 0 0 1 11.5 12z";
 const POWER: &str = "M8 2v5.5M4.7 4.2a5 5 0 1 0 6.6 0";
 const DOWNLOAD: &str = "M8 2v8M4.8 7 8 10.2 11.2 7M3 13.5h10";
-const FLAME: &str = "M8 1.8c.4 2.6 3.8 4 3.8 7.4a3.8 3.8 0 0 1-7.6 0c0-1.6.8-2.6 1.7-3.4.2 1.2.7 1.8 1.4 2 .3-2-.2-3.8.7-6z";
+const FLAME: &str =
+    "M8 1.8c.4 2.6 3.8 4 3.8 7.4a3.8 3.8 0 0 1-7.6 0c0-1.6.8-2.6 1.7-3.4.2 1.2.7 1.8 1.4 2 .3-2-.2-3.8.7-6z";
 
 pub fn wait_path(icon: WaitIcon) -> &'static str {
     match icon {
@@ -59,7 +60,9 @@ fn mark(look: CellLook, done: u8, numbered: bool) -> Html {
         CellLook::Busy => html! { <path class="glyph" d="M9.5 7.5v9l7.5-4.5z" /> },
         CellLook::Idle if numbered => html! {},
         CellLook::Idle => html! { <path class="glyph" d="M8.5 8h2.6v8H8.5zM12.9 8h2.6v8h-2.6z" /> },
-        CellLook::Training => html! { <path class="glyph" d="M7 16.5v-4h2.4v4zM10.8 16.5v-6.5h2.4v6.5zM14.6 16.5V7.5H17v9z" /> },
+        CellLook::Training => {
+            html! { <path class="glyph" d="M7 16.5v-4h2.4v4zM10.8 16.5v-6.5h2.4v6.5zM14.6 16.5V7.5H17v9z" /> }
+        }
         CellLook::Loading => html! {
             <>
                 <rect class="load" x="2.5" y="2.5" height="19" rx="3" width={(f32::from(done) * 0.19).to_string()} />

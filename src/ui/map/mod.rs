@@ -19,10 +19,10 @@ use crate::session::{self, Selection};
 use crate::sim::id::{GroupId, NodeId, RackId};
 use crate::sim::snapshot::Snapshot;
 use crate::view::map::{
-    Act, By, Carried, Cursor, Focus, Key, Lit, MapState, MapView, MenuOf, Mode, RackCard, act, drop_check, item_message,
-    map_view, menu_items, menu_title, reconcile, refusal_message,
+    Act, By, Carried, Cursor, Focus, Key, Lit, MapState, MapView, MenuOf, Mode, RackCard, act, drop_check,
+    item_message, map_view, menu_items, menu_title, reconcile, refusal_message,
 };
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use wasm_bindgen::JsCast;
@@ -58,6 +58,11 @@ struct Core {
     focus_answered: u32,
 }
 
+thread_local! {
+    /// Maps made so far: their element ids must differ where two stand side by side.
+    static MAPS: Cell<u32> = const { Cell::new(0) };
+}
+
 fn perform(core: &RefCell<Core>, what: Act) {
     let (messages, on_message) = {
         let mut c = core.borrow_mut();
@@ -79,6 +84,7 @@ pub fn ClusterMap(props: &ClusterMapProps) -> Html {
         stood: BTreeMap::new(),
         focus_answered: 0,
     });
+    let map = use_memo((), |()| MAPS.with(|n| n.replace(n.get() + 1)));
     let redraw = use_force_update();
     let (state, arrivals) = {
         let mut c = core.borrow_mut();
@@ -113,7 +119,9 @@ pub fn ClusterMap(props: &ClusterMapProps) -> Html {
     use_follow_focus(&root, &core, &state);
     {
         let pointer = pointer.clone();
-        use_effect_with(matches!(state.mode, Mode::Place { by: By::Pointer, .. }), move |_| pointer.place_ghost());
+        use_effect_with(matches!(state.mode, Mode::Place { by: By::Pointer, .. }), move |_| {
+            pointer.place_ghost()
+        });
     }
 
     let lang = props.lang;
@@ -124,6 +132,7 @@ pub fn ClusterMap(props: &ClusterMapProps) -> Html {
         props.compact.then_some("compact"),
         view.dense.then_some("dense"),
         matches!(state.mode, Mode::Place { .. }).then_some("placing"),
+        matches!(state.mode, Mode::Place { by: By::Pointer, .. }).then_some("carrying"),
     );
     let racks: Rc<[RackId]> = props.snapshot.racks.iter().map(|r| r.id).collect();
     let on_move = {
@@ -153,7 +162,7 @@ pub fn ClusterMap(props: &ClusterMapProps) -> Html {
                 { say(&lang, &Message::MapKeysHint) }
             </p>
             <Legend items={view.legend.clone()} {lang} />
-            { board(props, &view, &state, arrivals, &act, &send, &lift) }
+            { board(*map, props, &view, &state, arrivals, &act, &send, &lift) }
             <Fabric fabric={view.fabric.clone()} {lang} send={send.clone()} />
             <Pending rows={view.pending.clone()} more={view.pending_more} {lang} send={send.clone()} />
             if props.compact {
@@ -177,7 +186,9 @@ fn arrivals(stood: &BTreeMap<NodeId, RackId>, snapshot: &Snapshot) -> Vec<(RackI
 }
 
 /// The racks, with the keys of the walk.
+#[expect(clippy::too_many_arguments, reason = "the parts of one component, split to be read")]
 fn board(
+    map: u32,
     props: &ClusterMapProps,
     view: &MapView,
     state: &MapState,
@@ -213,7 +224,10 @@ fn board(
         _ => None,
     };
     let lifted = match state.mode {
-        Mode::Place { what: Carried::Node(id), .. } => Some(id),
+        Mode::Place {
+            what: Carried::Node(id),
+            ..
+        } => Some(id),
         _ => None,
     };
     let rack_of = |id: NodeId| props.snapshot.nodes.iter().find(|n| n.id == id).map(|n| n.rack);
@@ -237,7 +251,7 @@ fn board(
                     let came: Vec<NodeId> =
                         arrivals.iter().filter(|(r, _)| *r == card.id).map(|(_, n)| *n).collect();
                     html! {
-                        <RackBox key={card.id.0} card={card.clone()} lang={props.lang}
+                        <RackBox key={card.id.0} card={card.clone()} lang={props.lang} map={map}
                             cursor={state.cursor.filter(|_| here(cursor_rack))} menu={menu.filter(|_| here(menu_rack))}
                             lifted={lifted.filter(|_| here(lifted_rack))} drop={drop_of(props, state, card)}
                             arrivals={Rc::new(came)} act={act.clone()} send={send.clone()} lift={lift.clone()} />
@@ -253,25 +267,41 @@ fn carried_name(snapshot: &Snapshot, what: Carried) -> Option<Message> {
     match what {
         Carried::Node(id) => {
             let node = snapshot.nodes.iter().find(|n| n.id == id)?;
-            Some(Message::MapMenuOf { name: node.name.clone().into() })
+            Some(Message::MapMenuOf {
+                name: node.name.clone().into(),
+            })
         }
         Carried::Palette(i) => snapshot.palette.get(i as usize).map(item_message),
     }
 }
 
 fn drop_of(props: &ClusterMapProps, state: &MapState, card: &RackCard) -> Drop {
-    let Mode::Place { what, by, over } = state.mode else { return Drop::Nothing };
+    let Mode::Place { what, by, over } = state.mode else {
+        return Drop::Nothing;
+    };
     let over = over == Some(card.id);
-    let Some(name) = carried_name(&props.snapshot, what) else { return Drop::Nothing };
+    let Some(name) = carried_name(&props.snapshot, what) else {
+        return Drop::Nothing;
+    };
     match drop_check(&props.snapshot, what, card.id) {
-        Err(why) => Drop::Refused { by, why: refusal_message(&why), over },
+        Err(why) => Drop::Refused {
+            by,
+            why: refusal_message(&why),
+            over,
+        },
         Ok(()) => {
             let place = card.place.clone().into();
             let buys = matches!(what, Carried::Palette(_));
             let label = if buys {
-                Message::MapAddHereLabel { item: name.into(), place }
+                Message::MapAddHereLabel {
+                    item: name.into(),
+                    place,
+                }
             } else {
-                Message::MapMoveHereLabel { name: name.into(), place }
+                Message::MapMoveHereLabel {
+                    name: name.into(),
+                    place,
+                }
             };
             Drop::Fits { by, over, label, buys }
         }
@@ -287,8 +317,12 @@ fn is_occupied(snapshot: &Snapshot, what: Carried) -> bool {
 
 /// Says what was picked and how to stop.
 fn placing_bar(props: &ClusterMapProps, state: &MapState, act: &Callback<Act>) -> Html {
-    let Mode::Place { what, by: By::Pick, .. } = state.mode else { return html! {} };
-    let Some(name) = carried_name(&props.snapshot, what) else { return html! {} };
+    let Mode::Place { what, by: By::Pick, .. } = state.mode else {
+        return html! {};
+    };
+    let Some(name) = carried_name(&props.snapshot, what) else {
+        return html! {};
+    };
     let lang = &props.lang;
     let words = match what {
         Carried::Node(_) => Message::MapPlacingNode { name: name.into() },
@@ -309,7 +343,9 @@ fn placing_bar(props: &ClusterMapProps, state: &MapState, act: &Callback<Act>) -
 
 fn open_menu(props: &ClusterMapProps, state: &MapState, act: &Callback<Act>) -> Html {
     let Mode::Menu(of) = state.mode else { return html! {} };
-    let Some(title) = menu_title(&props.snapshot, of) else { return html! {} };
+    let Some(title) = menu_title(&props.snapshot, of) else {
+        return html! {};
+    };
     let anchor = match of {
         MenuOf::Rack(id) => format!("r{}", id.0),
         MenuOf::Node(id) => format!("n{}", id.0),
@@ -321,7 +357,12 @@ fn open_menu(props: &ClusterMapProps, state: &MapState, act: &Callback<Act>) -> 
 }
 
 fn ghost(props: &ClusterMapProps, state: &MapState, pointer: &Pointer) -> Html {
-    let Mode::Place { what, by: By::Pointer, .. } = state.mode else { return html! {} };
+    let Mode::Place {
+        what, by: By::Pointer, ..
+    } = state.mode
+    else {
+        return html! {};
+    };
     let name = carried_name(&props.snapshot, what);
     html! {
         <div class="map-ghost" ref={pointer.ghost.clone()} aria-hidden="true">
@@ -383,7 +424,10 @@ fn use_follow_focus(root: &NodeRef, core: &Rc<RefCell<Core>>, state: &MapState) 
         };
         if called || (was_inside && !has_focus(&root)) {
             let element = root.cast::<Element>();
-            let target = state.focus().zip(element).and_then(|(f, e)| e.query_selector(&selector(f)).ok().flatten());
+            let target = state
+                .focus()
+                .zip(element)
+                .and_then(|(f, e)| e.query_selector(&selector(f)).ok().flatten());
             if let Some(target) = target.and_then(|t| t.dyn_into::<HtmlElement>().ok()) {
                 _ = target.focus();
             }

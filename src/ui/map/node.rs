@@ -5,7 +5,7 @@ use super::pointer::Lift;
 use super::say;
 use crate::i18n::{Lang, Message};
 use crate::sim::id::NodeId;
-use crate::view::map::{Act, Carried, CellCard, MenuOf, NodeCard, NodeLook, cell_label};
+use crate::view::map::{Act, Carried, CellCard, MenuOf, NodeCard, NodeHead, NodeLook, cell_label};
 use std::rc::Rc;
 use yew::prelude::*;
 
@@ -21,6 +21,8 @@ pub enum Stop {
 pub struct NodeBoxProps {
     pub card: Rc<NodeCard>,
     pub lang: Lang,
+    /// Which map of the page, for ids.
+    pub map: u32,
     pub stop: Stop,
     /// It is being carried.
     pub lifted: bool,
@@ -32,25 +34,21 @@ pub struct NodeBoxProps {
     pub lift: Callback<Lift>,
 }
 
+/// The card. What changes in most frames is its status line alone, so head and cells are
+/// components of their own and stay as they are.
 #[component]
 pub fn NodeBox(props: &NodeBoxProps) -> Html {
-    let NodeBoxProps { card, lang, .. } = props;
+    let NodeBoxProps { card, lang, map, .. } = props;
     // The mark of arrival belongs to the element's birth, or the next frame would end the motion.
     let arrived = *use_memo((), |()| props.arrived);
-    let id = card.id;
+    let (id, head) = (card.id, &card.head);
     let on_click = {
         let act = props.act.clone();
-        use_callback((id, act), |_: MouseEvent, (id, act)| act.emit(Act::OpenMenu(MenuOf::Node(*id))))
-    };
-    let on_grip = {
-        let lift = props.lift.clone();
-        use_callback((id, lift, card.movable), |event: PointerEvent, (id, lift, movable)| {
-            if *movable {
-                lift.emit(Lift { event, what: Carried::Node(*id) });
-            }
+        use_callback((id, act), |_: MouseEvent, (id, act)| {
+            act.emit(Act::OpenMenu(MenuOf::Node(*id)))
         })
     };
-    let look = match card.look {
+    let look = match head.look {
         NodeLook::Ready => "ready",
         NodeLook::Booting => "booting",
         NodeLook::Draining => "draining",
@@ -59,41 +57,81 @@ pub fn NodeBox(props: &NodeBoxProps) -> Html {
     let class = classes!(
         "node",
         look,
-        card.domain.is_some().then_some("own-domain"),
+        head.domain.is_some().then_some("own-domain"),
         card.lit.then_some("lit"),
-        card.leaving.then_some("leaving"),
+        head.leaving.then_some("leaving"),
         props.lifted.then_some("lifted"),
         arrived.then_some("arrived"),
     );
     html! {
-        <div {class} data-testid={format!("node-{}", card.name)} onclick={on_click}>
+        <div {class} data-testid={format!("node-{}", head.name)} onclick={on_click}>
+            <Head head={head.clone()} lang={*lang} status={status_id(*map, id)} stop={props.stop == Stop::Name}
+                open={props.open} act={props.act.clone()} lift={props.lift.clone()} />
+            <Cells cells={card.cells.clone()} node={id} name={head.name.clone()} lang={*lang}
+                stop={match props.stop { Stop::Cell(i) => Some(i), Stop::No | Stop::Name => None }}
+                act={props.act.clone()} />
+            <div class="node-status" id={status_id(*map, id)}>
+                if head.look == NodeLook::Draining { { icon(LEAVE) } }
+                <span>{ say(lang, &card.status) }</span>
+            </div>
+        </div>
+    }
+}
+
+fn status_id(map: u32, node: NodeId) -> String {
+    format!("map{map}-node{}", node.0)
+}
+
+#[derive(Properties, PartialEq)]
+struct HeadProps {
+    head: Rc<NodeHead>,
+    lang: Lang,
+    /// Id of the status line, which describes the node.
+    status: String,
+    /// It is the map's tab stop.
+    stop: bool,
+    open: bool,
+    act: Callback<Act>,
+    lift: Callback<Lift>,
+}
+
+#[component]
+fn Head(props: &HeadProps) -> Html {
+    let HeadProps { head, lang, .. } = props;
+    let id = head.id;
+    let on_grip = {
+        let lift = props.lift.clone();
+        use_callback((id, lift, head.movable), |event: PointerEvent, (id, lift, movable)| {
+            if *movable {
+                lift.emit(Lift {
+                    event,
+                    what: Carried::Node(*id),
+                });
+            }
+        })
+    };
+    html! {
+        <>
             <div class="node-head">
-                <span class={classes!("grip", (!card.movable).then_some("stuck"))} aria-hidden="true"
-                    data-testid={format!("grip-{}", card.name)} onpointerdown={on_grip}>{ grip_dots() }</span>
+                <span class={classes!("grip", (!head.movable).then_some("stuck"))} aria-hidden="true"
+                    data-testid={format!("grip-{}", head.name)} onpointerdown={on_grip}>{ grip_dots() }</span>
                 <button class="node-name" type="button" data-at={format!("n{}", id.0)}
-                    tabindex={if props.stop == Stop::Name { "0" } else { "-1" }}
-                    aria-haspopup="menu" aria-expanded={props.open.to_string()} aria-label={say(lang, &card.label)}>
-                    <span aria-hidden="true">{ &card.name }</span>
+                    tabindex={if props.stop { "0" } else { "-1" }} aria-describedby={props.status.clone()}
+                    aria-haspopup="menu" aria-expanded={props.open.to_string()} aria-label={say(lang, &head.label)}>
+                    <span aria-hidden="true">{ &head.name }</span>
                 </button>
-                if card.look == NodeLook::Draining || card.leaving { { icon(LOCK) } }
-                if card.reviewed { { icon(BROOM) } }
-                if let Some(bandwidth) = &card.domain {
+                if head.look == NodeLook::Draining || head.leaving { { icon(LOCK) } }
+                if head.reviewed { { icon(BROOM) } }
+                if let Some(bandwidth) = &head.domain {
                     <span class="node-domain" title={say(lang, &Message::MapNvlinkHelp)}>
                         { icon(RINGS) }<span>{ say(lang, bandwidth) }</span>
                     </span>
                 }
             </div>
             <div class="node-kind">
-                <span>{ say(lang, &card.kind) }</span><span class="node-price">{ say(lang, &card.price) }</span>
+                <span>{ say(lang, &head.kind) }</span><span class="node-price">{ say(lang, &head.price) }</span>
             </div>
-            <Cells cells={card.cells.clone()} node={id} name={card.name.clone()} lang={*lang}
-                stop={match props.stop { Stop::Cell(i) => Some(i), Stop::No | Stop::Name => None }}
-                act={props.act.clone()} />
-            <div class="node-status">
-                if card.look == NodeLook::Draining { { icon(LEAVE) } }
-                <span>{ say(lang, &card.status) }</span>
-            </div>
-        </div>
+        </>
     }
 }
 

@@ -45,7 +45,12 @@ pub struct Pointer {
 
 impl Pointer {
     pub fn new(root: NodeRef) -> Pointer {
-        Pointer { drag: Rc::default(), just_dragged: Rc::default(), root, ghost: NodeRef::default() }
+        Pointer {
+            drag: Rc::default(),
+            just_dragged: Rc::default(),
+            root,
+            ghost: NodeRef::default(),
+        }
     }
 
     pub fn swallows_click(&self) -> bool {
@@ -55,7 +60,9 @@ impl Pointer {
     pub fn down(&self, lift: &Lift) {
         let event = &lift.event;
         let grip = event.target().and_then(|t| t.dyn_into::<Element>().ok());
-        let Some(grip) = grip.filter(|_| event.is_primary() && event.button() == 0) else { return };
+        let Some(grip) = grip.filter(|_| event.is_primary() && event.button() == 0) else {
+            return;
+        };
         let from = (f64::from(event.client_x()), f64::from(event.client_y()));
         *self.drag.borrow_mut() = Some(Drag {
             pointer: event.pointer_id(),
@@ -73,7 +80,9 @@ impl Pointer {
         let mut acts = Vec::new();
         {
             let mut slot = self.drag.borrow_mut();
-            let Some(drag) = slot.as_mut().filter(|d| d.pointer == event.pointer_id()) else { return };
+            let Some(drag) = slot.as_mut().filter(|d| d.pointer == event.pointer_id()) else {
+                return;
+            };
             drag.at = (f64::from(event.client_x()), f64::from(event.client_y()));
             if !drag.lifted {
                 let (dx, dy) = (drag.at.0 - drag.from.0, drag.at.1 - drag.from.1);
@@ -138,7 +147,9 @@ impl Pointer {
     }
 
     fn guards(&self, act: &Callback<Act>) -> Vec<EventListener> {
-        let Some(window) = web_sys::window() else { return Vec::new() };
+        let Some(window) = web_sys::window() else {
+            return Vec::new();
+        };
         let put_back = {
             let (me, act) = (self.clone(), act.clone());
             move || {
@@ -170,11 +181,24 @@ impl Pointer {
     }
 
     fn rects(&self, racks: &[RackId]) -> Vec<(RackId, Rect)> {
-        let Some(root) = self.root.cast::<Element>() else { return Vec::new() };
+        let Some(root) = self.root.cast::<Element>() else {
+            return Vec::new();
+        };
         let rect = |id: &RackId| {
-            let element = root.query_selector(&format!("[data-rack=\"{}\"]", id.0)).ok().flatten()?;
+            let element = root
+                .query_selector(&format!("[data-rack=\"{}\"]", id.0))
+                .ok()
+                .flatten()?;
             let r = element.get_bounding_client_rect();
-            Some((*id, Rect { left: r.left(), top: r.top(), width: r.width(), height: r.height() }))
+            Some((
+                *id,
+                Rect {
+                    left: r.left(),
+                    top: r.top(),
+                    width: r.width(),
+                    height: r.height(),
+                },
+            ))
         };
         racks.iter().filter_map(rect).collect()
     }
@@ -182,10 +206,16 @@ impl Pointer {
     /// Puts the carried picture beside the pointer, in the map's own coordinates.
     pub fn place_ghost(&self) {
         let slot = self.drag.borrow();
-        let (Some(drag), Some(root)) = (slot.as_ref(), self.root.cast::<Element>()) else { return };
-        let Some(ghost) = self.ghost.cast::<HtmlElement>() else { return };
+        let (Some(drag), Some(root)) = (slot.as_ref(), self.root.cast::<Element>()) else {
+            return;
+        };
+        let Some(ghost) = self.ghost.cast::<HtmlElement>() else {
+            return;
+        };
         let frame = root.get_bounding_client_rect();
         let (x, y) = (drag.at.0 - frame.left() + 12.0, drag.at.1 - frame.top() + 12.0);
-        _ = ghost.style().set_property("transform", &format!("translate({x:.0}px, {y:.0}px)"));
+        _ = ghost
+            .style()
+            .set_property("transform", &format!("translate({x:.0}px, {y:.0}px)"));
     }
 }

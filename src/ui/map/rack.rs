@@ -35,6 +35,8 @@ pub enum Drop {
 pub struct RackBoxProps {
     pub card: Rc<RackCard>,
     pub lang: Lang,
+    /// Tells the maps of one page apart, for ids.
+    pub map: u32,
     /// The tab stop, if it is in this rack.
     pub cursor: Option<Cursor>,
     /// The open menu, if it belongs here.
@@ -113,7 +115,7 @@ pub fn RackBox(props: &RackBoxProps) -> Html {
                 // A list of its own: it stays wholly keyed, so that a card in the hand is never made anew.
                 <div class="rack-cards">
                     { for card.nodes.iter().map(|n| html! {
-                        <NodeBox key={n.id.0} card={n.clone()} lang={*lang} stop={stop(n.id)} open={open(n.id)}
+                        <NodeBox key={n.id.0} card={n.clone()} lang={*lang} map={props.map} stop={stop(n.id)} open={open(n.id)}
                             lifted={props.lifted == Some(n.id)} arrived={props.arrivals.contains(&n.id)}
                             act={props.act.clone()} lift={props.lift.clone()} />
                     }) }
@@ -133,10 +135,21 @@ fn missing(props: &RackBoxProps) -> Html {
     if props.card.missing.is_empty() {
         return html! {};
     }
-    let words: Vec<String> = props.card.missing.iter().filter_map(|cell| {
-        let badge = cell.badge?.to_string();
-        Some(say(&props.lang, &Message::MapMissing { rank: cell.rank?.into(), badge: badge.into() }))
-    }).collect();
+    let words: Vec<String> = props
+        .card
+        .missing
+        .iter()
+        .filter_map(|cell| {
+            let badge = cell.badge?.to_string();
+            Some(say(
+                &props.lang,
+                &Message::MapMissing {
+                    rank: cell.rank?.into(),
+                    badge: badge.into(),
+                },
+            ))
+        })
+        .collect();
     html! {
         <div class="absent" data-testid="missing">
             <div class="cells" aria-hidden="true">
@@ -169,12 +182,18 @@ fn place(props: &RackBoxProps) -> Html {
                 </div>
             }
         }
-        Drop::Fits { by: By::Pick, label, buys, .. } => {
+        Drop::Fits {
+            by: By::Pick,
+            label,
+            buys,
+            ..
+        } => {
             let id = card.id;
             let onclick = props.act.reform(move |_: MouseEvent| Act::DropOn(id));
             html! {
                 <button type="button" class="drop" data-drop={id.0.to_string()} {onclick}
-                    data-testid={format!("drop-{}", card.slug)} aria-label={say(lang, label)}>
+                    data-testid={format!("drop-{}", card.slug)}>
+                    <span class="visually-hidden">{ say(lang, label) }</span>
                     <strong>{ icon(PLUS) }{ say(lang, if *buys { &Message::MapAddHere } else { &Message::MapMoveHere }) }</strong>
                     <span>{ say(lang, &card.room) }</span>
                 </button>

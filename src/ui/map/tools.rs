@@ -82,7 +82,8 @@ fn palette_item(props: &ToolsProps, item: &PaletteCard) -> Html {
     html! {
         <button key={item.index} type="button" class="tool item" {onclick} {onpointerdown}
             data-testid={format!("palette-{}", item.instance)} data-item={item.index.to_string()}
-            aria-pressed={(props.carried == Some(item.index)).to_string()} aria-label={say(lang, &item.label)}>
+            aria-pressed={(props.carried == Some(item.index)).to_string()}>
+            <span class="visually-hidden">{ say(lang, &Message::MapItemBuy) }</span>
             <span class="grip" aria-hidden="true">{ grip_dots() }</span>
             <span class="item-words"><b>{ say(lang, &item.name) }</b><span>{ say(lang, &item.detail) }</span></span>
         </button>
@@ -99,7 +100,12 @@ struct SpikeFormProps {
 
 #[component]
 fn SpikeForm(props: &SpikeFormProps) -> Html {
-    let SpikeFormProps { defaults, lang, send, close } = props;
+    let SpikeFormProps {
+        defaults,
+        lang,
+        send,
+        close,
+    } = props;
     let (service, requests, minutes, tokens) = (use_node_ref(), use_node_ref(), use_node_ref(), use_node_ref());
     let bad = use_state_eq(|| false);
     let onsubmit = {
@@ -107,12 +113,20 @@ fn SpikeForm(props: &SpikeFormProps) -> Html {
         let (defaults, send, close, bad) = (defaults.clone(), send.clone(), close.clone(), bad.clone());
         Callback::from(move |event: SubmitEvent| {
             event.prevent_default();
-            let chosen = service.cast::<HtmlSelectElement>().map(|s| s.selected_index()).unwrap_or(0);
+            let chosen = service
+                .cast::<HtmlSelectElement>()
+                .map(|s| s.selected_index())
+                .unwrap_or(0);
             let target = usize::try_from(chosen).ok().and_then(|i| defaults.services.get(i));
             match (target, number(&requests), number(&minutes), number(&tokens)) {
                 (Some((service, ..)), Some(requests), Some(minutes), Some(long_prompt_tokens)) => {
                     let over = Span::from_mins(u64::from(minutes));
-                    let command = Command::InjectSpike { service: *service, requests, over, long_prompt_tokens };
+                    let command = Command::InjectSpike {
+                        service: *service,
+                        requests,
+                        over,
+                        long_prompt_tokens,
+                    };
                     bad.set(false);
                     send.emit(session::Message::Do(command));
                     close.emit(());

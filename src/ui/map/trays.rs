@@ -57,8 +57,8 @@ pub fn Fabric(props: &FabricProps) -> Html {
                 let onclick = send.reform(move |_: MouseEvent| session::Message::Select(Selection::Group(group)));
                 let badge = match &bridge.badge { Arg::Name(name) => name.clone(), _ => String::new() };
                 html! {
-                    <button key={group.0} type="button" class="bridge" data-testid="bridge" {onclick}
-                        aria-label={format!("{}: {}", say(lang, &bridge.text), say(lang, &bridge.cost))}>
+                    <button key={group.0} type="button" class="bridge" data-testid="bridge" {onclick}>
+                        <span class="visually-hidden">{ say(lang, &bridge.text) }{ ": " }</span>
                         { for bridge.places.iter().enumerate().map(|(i, place)| html! {
                             <>
                                 if i > 0 { <span class="span"><b>{ &badge }</b></span> }

@@ -20,7 +20,7 @@ pub use drop::{Carried, Rect, drop_check, drop_command, hit_test, room_message};
 pub use fabric::{Bridge, FabricView};
 pub use interact::{Act, By, Focus, MapState, Mode, act, reconcile};
 pub use menu::{MenuDoes, MenuItem, MenuOf, menu_items, menu_title};
-pub use node::{CellCard, CellLook, NodeCard, NodeLook, cell_label, look_word};
+pub use node::{CellCard, CellLook, NodeCard, NodeHead, NodeLook, cell_label, look_word};
 pub use pending::{PendingRow, WaitIcon, wait_icon};
 pub use rack::{Fix, RackCard, TrapCard};
 pub use tools::{LaunchButton, PaletteCard, SPIKE_MAX, SpikeDefaults, item_message};
@@ -69,7 +69,10 @@ pub(crate) struct Index<'a> {
 
 impl<'a> Index<'a> {
     pub fn new(snapshot: &'a Snapshot) -> Index<'a> {
-        Index { snapshot, groups: snapshot.groups.iter().map(|g| (g.id, g)).collect() }
+        Index {
+            snapshot,
+            groups: snapshot.groups.iter().map(|g| (g.id, g)).collect(),
+        }
     }
 
     pub fn service(&self, group: &GroupView) -> Option<&'a ServiceView> {
@@ -78,7 +81,9 @@ impl<'a> Index<'a> {
 
     /// GPUs of one pod of the group.
     pub fn gpus_per_pod(&self, group: &GroupView) -> u32 {
-        self.service(group).map_or(1, |s| s.gpus_per_replica / s.workers.max(1)).max(1)
+        self.service(group)
+            .map_or(1, |s| s.gpus_per_replica / s.workers.max(1))
+            .max(1)
     }
 }
 
@@ -92,8 +97,10 @@ pub struct Lit {
 impl Lit {
     pub fn new(selection: &crate::session::Selection, highlight: &(Vec<NodeId>, Vec<GroupId>)) -> Lit {
         use crate::session::Selection;
-        let mut lit =
-            Lit { nodes: highlight.0.iter().copied().collect(), groups: highlight.1.iter().copied().collect() };
+        let mut lit = Lit {
+            nodes: highlight.0.iter().copied().collect(),
+            groups: highlight.1.iter().copied().collect(),
+        };
         match selection {
             Selection::Node(n) => _ = lit.nodes.insert(*n),
             Selection::Group(g) => _ = lit.groups.insert(*g),
@@ -132,20 +139,34 @@ fn summary(index: &Index<'_>) -> Vec<Message> {
     }
     let domains = own + s.racks.iter().filter(|r| r.kind == RackKind::Nvl72).count();
     let free: u32 = s.racks.iter().map(|r| r.gpus_free).sum();
-    let mut out =
-        vec![Message::MapSummary { nodes: count.into(), gpus: gpus.into(), domains: domains.into(), free: free.into() }];
-    out.extend(s.groups.iter().filter(|g| g.held_since.is_some()).map(|g| Message::MapSummaryWaits {
-        group: group_name(g).into(),
-        bound: g.pods_bound.into(),
-        total: g.pods_total.into(),
-    }));
+    let mut out = vec![Message::MapSummary {
+        nodes: count.into(),
+        gpus: gpus.into(),
+        domains: domains.into(),
+        free: free.into(),
+    }];
+    out.extend(
+        s.groups
+            .iter()
+            .filter(|g| g.held_since.is_some())
+            .map(|g| Message::MapSummaryWaits {
+                group: group_name(g).into(),
+                bound: g.pods_bound.into(),
+                total: g.pods_total.into(),
+            }),
+    );
     out
 }
 
 fn legend(snapshot: &Snapshot) -> Vec<LegendItem> {
     use CellLook as L;
     let now = |u: GpuUse| snapshot.ledger.gpus_now.get(u as usize).copied().unwrap_or(0);
-    let failed: u32 = snapshot.nodes.iter().filter(|n| n.stage == NodeStage::Failed).map(|n| n.gpus).sum();
+    let failed: u32 = snapshot
+        .nodes
+        .iter()
+        .filter(|n| n.stage == NodeStage::Failed)
+        .map(|n| n.gpus)
+        .sum();
     let rows = [
         (L::Busy, now(GpuUse::ServingBusy), true),
         (L::Idle, now(GpuUse::ServingIdle), true),
@@ -200,7 +221,13 @@ mod tests {
     #[test]
     fn the_legend_leaves_out_training_unless_a_gpu_trains() {
         let mut s = fixture::trap();
-        let looks = |s: &Snapshot| map_view(s, &Lit::default()).legend.iter().map(|l| l.look).collect::<Vec<_>>();
+        let looks = |s: &Snapshot| {
+            map_view(s, &Lit::default())
+                .legend
+                .iter()
+                .map(|l| l.look)
+                .collect::<Vec<_>>()
+        };
         assert!(!looks(&s).contains(&CellLook::Training));
         assert!(looks(&s).contains(&CellLook::Loading));
         s.ledger.gpus_now[GpuUse::Training as usize] = 4;

@@ -91,7 +91,12 @@ pub fn cell_label(cell: &CellCard, gpu: usize, node: &str) -> Message {
             badge: badge.to_string().into(),
             group: group.to_string().into(),
         },
-        (Some(group), _, _) => Message::MapCellGroup { gpu, node, state, group: group.to_string().into() },
+        (Some(group), _, _) => Message::MapCellGroup {
+            gpu,
+            node,
+            state,
+            group: group.to_string().into(),
+        },
         _ => Message::MapCell { gpu, node, state },
     }
 }
@@ -105,8 +110,9 @@ pub enum NodeLook {
     Failed,
 }
 
+/// What of a card seldom changes: a frame that only counts on redraws none of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct NodeCard {
+pub struct NodeHead {
     pub id: NodeId,
     pub name: String,
     pub look: NodeLook,
@@ -114,16 +120,22 @@ pub struct NodeCard {
     pub price: Message,
     /// Bandwidth of a node that is an NVLink domain of its own.
     pub domain: Option<Message>,
-    pub cells: Rc<Vec<CellCard>>,
-    pub status: Message,
     /// Consolidation has its eye on it.
     pub reviewed: bool,
     /// It will leave for another rack or be given back.
     pub leaving: bool,
     /// It can be picked up now.
     pub movable: bool,
-    /// The whole card in words.
+    /// Name, type, place and price in words.
     pub label: Message,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct NodeCard {
+    pub id: NodeId,
+    pub head: Rc<NodeHead>,
+    pub cells: Rc<Vec<CellCard>>,
+    pub status: Message,
     pub lit: bool,
 }
 
@@ -135,16 +147,18 @@ pub(super) fn card(index: &Index<'_>, node: &NodeView, rack: &RackView, lit: &Li
         NodeStage::Failed => NodeLook::Failed,
         NodeStage::Ready | NodeStage::Released => NodeLook::Ready,
     };
-    let cells: Vec<CellCard> = node.cells.iter().map(|c| cell(index, node, c, lit)).collect();
-    let kind = Message::MapNodeType { gpus: node.gpus.into(), gpu: node.gpu_label.into() };
-    let price = Message::MapPrice { price: Arg::MoneyPerHour(node.price_per_hour) };
-    let status = status(index, node, &groups);
-    NodeCard {
+    let kind = Message::MapNodeType {
+        gpus: node.gpus.into(),
+        gpu: node.gpu_label.into(),
+    };
+    let price = Message::MapPrice {
+        price: Arg::MoneyPerHour(node.price_per_hour),
+    };
+    let head = NodeHead {
         id: node.id,
         name: node.name.clone(),
         look,
         domain: node.own_nvlink_domain.then(|| nvlink_message(node.nvlink_gb_s)),
-        cells: Rc::new(cells),
         reviewed: reviewed(index, node),
         leaving: node.leaving || node.moving_to.is_some(),
         movable: super::drop::can_carry(index.snapshot, node.id).is_ok(),
@@ -152,13 +166,17 @@ pub(super) fn card(index: &Index<'_>, node: &NodeView, rack: &RackView, lit: &Li
             name: node.name.clone().into(),
             kind: kind.clone().into(),
             place: place_message(rack).into(),
-            status: status.clone().into(),
             price: price.clone().into(),
         },
-        lit: lit.nodes.contains(&node.id),
         kind,
         price,
-        status,
+    };
+    NodeCard {
+        id: node.id,
+        head: Rc::new(head),
+        cells: Rc::new(node.cells.iter().map(|c| cell(index, node, c, lit)).collect()),
+        status: status(index, node, &groups),
+        lit: lit.nodes.contains(&node.id),
     }
 }
 
@@ -209,9 +227,10 @@ fn reviewed(index: &Index<'_>, node: &NodeView) -> bool {
 fn status(index: &Index<'_>, node: &NodeView, groups: &[&GroupView]) -> Message {
     let now = index.snapshot.now;
     let left = |stage: Message| match node.stage_until {
-        Some(until) if until > now => {
-            Message::MapStageLeft { stage: stage.into(), left: whole_seconds(until.since(now)) }
-        }
+        Some(until) if until > now => Message::MapStageLeft {
+            stage: stage.into(),
+            left: whole_seconds(until.since(now)),
+        },
         _ => stage,
     };
     match node.stage {
@@ -228,10 +247,15 @@ fn status(index: &Index<'_>, node: &NodeView, groups: &[&GroupView]) -> Message 
 
 fn draining(index: &Index<'_>, node: &NodeView) -> Message {
     let in_flight = Arg::from(node.in_flight);
-    let target = node.moving_to.and_then(|id| index.snapshot.racks.iter().find(|r| r.id == id));
+    let target = node
+        .moving_to
+        .and_then(|id| index.snapshot.racks.iter().find(|r| r.id == id));
     let evicting = index.snapshot.nodes_layer.evicting.is_some_and(|(id, _)| id == node.id);
     match target {
-        Some(rack) => Message::MapDrainingMove { in_flight, place: place_message(rack).into() },
+        Some(rack) => Message::MapDrainingMove {
+            in_flight,
+            place: place_message(rack).into(),
+        },
         None if evicting => Message::MapEvicting { in_flight },
         None if node.leaving => Message::MapDrainingRelease { in_flight },
         None => Message::MapDraining { in_flight },
@@ -256,7 +280,11 @@ fn working(index: &Index<'_>, groups: &[&GroupView]) -> Option<Message> {
             GroupStage::WarmUp => Message::MapGroupWarmUp,
             GroupStage::Pending | GroupStage::Serving | GroupStage::Draining | GroupStage::Gone => return None,
         };
-        Some(Message::MapLoading { group: group_name(g).into(), stage: stage.into(), done: stage_done(g, now) })
+        Some(Message::MapLoading {
+            group: group_name(g).into(),
+            stage: stage.into(),
+            done: stage_done(g, now),
+        })
     });
     if loading.is_some() {
         return loading;
@@ -264,7 +292,9 @@ fn working(index: &Index<'_>, groups: &[&GroupView]) -> Option<Message> {
     let serving: Vec<&&GroupView> = groups.iter().filter(|g| g.stage == GroupStage::Serving).collect();
     if serving.is_empty() {
         return groups.first().map(|g| match g.stage {
-            GroupStage::Draining => Message::MapDraining { in_flight: g.running.into() },
+            GroupStage::Draining => Message::MapDraining {
+                in_flight: g.running.into(),
+            },
             _ => Message::MapIncomplete {
                 group: group_name(g).into(),
                 bound: g.pods_bound.into(),
@@ -277,13 +307,20 @@ fn working(index: &Index<'_>, groups: &[&GroupView]) -> Option<Message> {
         // Several replicas of one service are named once, by the service.
         let service = index.service(g).map(|s| s.name.clone());
         let alone = serving.iter().filter(|o| o.service == g.service).count() == 1;
-        let name = if alone { group_name(g) } else { service.unwrap_or_else(|| group_name(g)) };
+        let name = if alone {
+            group_name(g)
+        } else {
+            service.unwrap_or_else(|| group_name(g))
+        };
         if !names.contains(&name) {
             names.push(name);
         }
     }
     let kv = serving.iter().map(|g| g.kv_usage).fold(0.0f32, f32::max);
-    Some(Message::MapServing { names: names.into(), kv: Arg::Percent((f64::from(kv) * 100.0).round() / 100.0) })
+    Some(Message::MapServing {
+        names: names.into(),
+        kv: Arg::Percent((f64::from(kv) * 100.0).round() / 100.0),
+    })
 }
 
 fn stage_done(group: &GroupView, now: crate::sim::time::Time) -> Arg {
@@ -297,12 +334,15 @@ fn stage_done(group: &GroupView, now: crate::sim::time::Time) -> Arg {
 
 fn empty(index: &Index<'_>, node: &NodeView) -> Message {
     let now = index.snapshot.now;
-    let Some(since) = node.empty_since else { return Message::MapReady };
+    let Some(since) = node.empty_since else {
+        return Message::MapReady;
+    };
     let span = passed_seconds(now.since(since));
     match index.snapshot.nodes_layer.next_consolidatable {
-        Some((id, at)) if id == node.id && at > now => {
-            Message::MapEmptyUntil { span, left: whole_seconds(at.since(now)) }
-        }
+        Some((id, at)) if id == node.id && at > now => Message::MapEmptyUntil {
+            span,
+            left: whole_seconds(at.since(now)),
+        },
         _ if now.since(since) == Span::ZERO => Message::MapReady,
         _ => Message::MapEmptyFor { span },
     }
@@ -312,7 +352,9 @@ fn empty(index: &Index<'_>, node: &NodeView) -> Message {
 pub(super) fn nvlink_message(one_way_gb_s: u32) -> Message {
     let both = one_way_gb_s.saturating_mul(2);
     if both >= 1000 {
-        Message::MapNvlinkTb { tb: Arg::Float(f64::from(both) / 1000.0, 1) }
+        Message::MapNvlinkTb {
+            tb: Arg::Float(f64::from(both) / 1000.0, 1),
+        }
     } else {
         Message::MapNvlinkGb { gb: both.into() }
     }
@@ -327,7 +369,12 @@ mod tests {
 
     fn card_of(s: &crate::sim::snapshot::Snapshot, name: &str) -> NodeCard {
         let view = map_view(s, &Lit::default());
-        view.racks.iter().flat_map(|r| &r.nodes).find(|n| n.name == name).map(|n| (**n).clone()).expect("in fixture")
+        view.racks
+            .iter()
+            .flat_map(|r| &r.nodes)
+            .find(|n| n.head.name == name)
+            .map(|n| (**n).clone())
+            .expect("in fixture")
     }
     fn words(m: &Message) -> String {
         render(&Lang::english(), m)
@@ -358,15 +405,25 @@ mod tests {
         let id = node.id;
         assert_eq!(words(&card_of(&s, "gb-a1").status), "empty for 2 min 10 s");
         s.nodes_layer.next_consolidatable = Some((id, at + Span::from_secs(170)));
-        assert_eq!(words(&card_of(&s, "gb-a1").status), "empty for 2 min 10 s · may go in 2 min 50 s");
+        assert_eq!(
+            words(&card_of(&s, "gb-a1").status),
+            "empty for 2 min 10 s · may go in 2 min 50 s"
+        );
     }
 
     #[test]
     fn held_cells_carry_rank_and_badge_and_loading_moves_in_steps() {
         let s = fixture::trap();
         let a1 = card_of(&s, "gb-a1");
-        assert!(a1.cells.iter().all(|c| c.look == CellLook::Held && c.badge == Some('A')));
-        assert_eq!(a1.cells.iter().map(|c| c.rank).collect::<Vec<_>>(), [Some(0), Some(1), Some(2), Some(3)]);
+        assert!(
+            a1.cells
+                .iter()
+                .all(|c| c.look == CellLook::Held && c.badge == Some('A'))
+        );
+        assert_eq!(
+            a1.cells.iter().map(|c| c.rank).collect::<Vec<_>>(),
+            [Some(0), Some(1), Some(2), Some(3)]
+        );
         assert_eq!(
             words(&cell_label(&a1.cells[3], 3, "gb-a1")),
             "GPU 3 of gb-a1, held, waiting for partners, pod 3 of A (llama-70b-0)"

@@ -14,7 +14,6 @@ pub struct PaletteCard {
     pub instance: &'static str,
     pub name: Message,
     pub detail: Message,
-    pub label: Message,
 }
 
 /// A palette item by what it is: `GB200 tray`, `HGX H100`, `L40S server`.
@@ -37,8 +36,7 @@ pub(super) fn palette(snapshot: &Snapshot) -> Vec<PaletteCard> {
             PaletteCard {
                 index: i as u32,
                 instance: item.instance,
-                detail: Message::MapItemDetail { gpus: gpus.clone(), price: price.clone() },
-                label: Message::MapItemLabel { item: name.clone().into(), gpus, price },
+                detail: Message::MapItemDetail { gpus, price },
                 name,
             }
         })
@@ -86,10 +84,24 @@ pub struct SpikeDefaults {
 /// The 2 a.m. spike: 240 requests in a minute and a prompt of a million tokens, at the service
 /// with the longest context; the scaled one among equals.
 pub(super) fn spike(snapshot: &Snapshot) -> Option<SpikeDefaults> {
-    let services: Vec<_> = snapshot.services.iter().map(|s| (s.id, s.name.clone(), s.context_limit)).collect();
-    let best = snapshot.services.iter().enumerate().max_by_key(|(i, s)| (s.context_limit, s.scaled, usize::MAX - i));
+    let services: Vec<_> = snapshot
+        .services
+        .iter()
+        .map(|s| (s.id, s.name.clone(), s.context_limit))
+        .collect();
+    let best = snapshot
+        .services
+        .iter()
+        .enumerate()
+        .max_by_key(|(i, s)| (s.context_limit, s.scaled, usize::MAX - i));
     let (chosen, _) = best?;
-    Some(SpikeDefaults { services, chosen, requests: 240, minutes: 1, long_prompt_tokens: 1_000_000 })
+    Some(SpikeDefaults {
+        services,
+        chosen,
+        requests: 240,
+        minutes: 1,
+        long_prompt_tokens: 1_000_000,
+    })
 }
 
 #[cfg(test)]
@@ -100,8 +112,10 @@ mod tests {
 
     #[test]
     fn palette_items_are_named_by_their_hardware() {
-        let words: Vec<String> =
-            palette(&fixture::trap()).iter().map(|p| render(&Lang::english(), &p.name)).collect();
+        let words: Vec<String> = palette(&fixture::trap())
+            .iter()
+            .map(|p| render(&Lang::english(), &p.name))
+            .collect();
         assert_eq!(words, ["GB200 tray", "HGX H100", "L40S server"]);
     }
 
@@ -109,7 +123,10 @@ mod tests {
     fn only_launchable_services_have_a_button() {
         let buttons = launches(&fixture::trap());
         assert_eq!(buttons.len(), 1);
-        assert_eq!(render(&Lang::english(), &buttons[0].label), "Launch llama-70b gang · 8 GPUs");
+        assert_eq!(
+            render(&Lang::english(), &buttons[0].label),
+            "Launch llama-70b gang · 8 GPUs"
+        );
     }
 
     #[test]
@@ -117,6 +134,9 @@ mod tests {
         let s = fixture::trap();
         let form = spike(&s).expect("there are services");
         assert_eq!(form.services[form.chosen].1, "long-14b");
-        assert_eq!((form.requests, form.minutes, form.long_prompt_tokens), (240, 1, 1_000_000));
+        assert_eq!(
+            (form.requests, form.minutes, form.long_prompt_tokens),
+            (240, 1, 1_000_000)
+        );
     }
 }
