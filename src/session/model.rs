@@ -233,6 +233,11 @@ impl Model {
         }
     }
 
+    /// Where a jump that is still running leads.
+    pub fn jump_target(&self) -> Option<Time> {
+        self.jumping
+    }
+
     /// Whether a jump is still running.
     pub fn is_jumping(&self) -> bool {
         self.jumping.is_some()

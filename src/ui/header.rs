@@ -23,7 +23,9 @@ pub struct HeaderProps {
 pub fn header(props: &HeaderProps) -> Html {
     let lang = props.lang;
     let send = |message: Message| props.on_message.reform(move |_| message.clone());
-    let seed = Text::SeedNumber { seed: props.seed.to_string().into() };
+    let seed = Text::SeedNumber {
+        seed: props.seed.to_string().into(),
+    };
     html! {
         <header class="bar">
             <p class="brand">
@@ -78,7 +80,9 @@ fn command(id: &'static str, glyph: &'static str, name: AttrValue, off: bool, ac
 fn load(props: &HeaderProps) -> Html {
     let on_file = props.on_file.clone();
     let onchange = Callback::from(move |event: Event| {
-        let Some(input) = event.target().and_then(|t| t.dyn_into::<HtmlInputElement>().ok()) else { return };
+        let Some(input) = event.target().and_then(|t| t.dyn_into::<HtmlInputElement>().ok()) else {
+            return;
+        };
         if let Some(file) = input.files().and_then(|f| f.get(0)) {
             on_file.emit(file);
         }
@@ -107,7 +111,11 @@ fn languages(props: &HeaderProps) -> Html {
     }
     let option = |l: Lang| {
         let pseudo = l.tag.starts_with("x-");
-        let name = if pseudo { AttrValue::from(l.tag) } else { say(&l, &Text::LanguageName) };
+        let name = if pseudo {
+            AttrValue::from(l.tag)
+        } else {
+            say(&l, &Text::LanguageName)
+        };
         html! { <option value={l.tag} lang={l.tag} selected={l == props.lang}>{ name }</option> }
     };
     html! {
@@ -124,7 +132,11 @@ fn theme(props: &HeaderProps) -> Html {
         Theme::Dark => Text::ThemeDark,
     };
     let name = say(&props.lang, &text);
-    let glyph = if shell::page::is_dark(props.theme) { "◑" } else { "◐" };
+    let glyph = if shell::page::is_dark(props.theme) {
+        "◑"
+    } else {
+        "◐"
+    };
     html! {
         <button class="button" data-testid="theme" title={name.clone()} aria-label={name}
             onclick={props.on_message.reform(|_| Message::CycleTheme)}>

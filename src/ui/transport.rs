@@ -17,8 +17,8 @@ pub struct TransportProps {
     pub day_start: Span,
     pub end: Time,
     pub playing: bool,
-    /// A jump is being computed.
-    pub jumping: bool,
+    /// Where a jump leads that is being computed.
+    pub jump_target: Option<Time>,
     pub speed: Speed,
     pub marks: Rc<Vec<Mark>>,
     pub on_message: Callback<Message>,
@@ -36,7 +36,7 @@ pub fn transport(props: &TransportProps) -> Html {
     };
     let play = if props.playing { Text::Pause } else { Text::Play };
     html! {
-        <section class="transport" aria-label={say(&lang, &Text::TransportLabel)} aria-busy={props.jumping.to_string()}>
+        <section class="transport" aria-label={say(&lang, &Text::TransportLabel)} aria-busy={props.jump_target.is_some().to_string()}>
             <div class="transport-buttons">
                 { button("rewind", icon("M5 4v16M19 5 9 12l10 7z"), Text::ToStart, Message::Rewind) }
                 { button("step-back", icon("M7 5v14M17 6l-7 6 7 6"), Text::StepBackward, Message::StepBack) }
@@ -60,7 +60,12 @@ fn icon(path: &'static str) -> Html {
 }
 
 fn written(props: &TransportProps, at: Time) -> AttrValue {
-    say(&props.lang, &Text::Word { word: clock(props.day_start, at) })
+    say(
+        &props.lang,
+        &Text::Word {
+            word: clock(props.day_start, at),
+        },
+    )
 }
 
 fn speed(props: &TransportProps) -> Html {
@@ -91,11 +96,16 @@ fn scrubber(props: &TransportProps) -> Html {
         let input: HtmlInputElement = event.target_unchecked_into();
         on_message.emit(Message::Seek(Time::from_secs(input.value_as_number().max(0.0) as u64)));
     });
-    let text = if props.jumping {
-        Text::RunningTo { clock: clock(props.day_start, props.now) }
-    } else {
-        Text::Word { word: clock(props.day_start, props.now) }
+    let text = match props.jump_target {
+        Some(target) => Text::RunningTo {
+            clock: clock(props.day_start, target),
+        },
+        None => Text::Word {
+            word: clock(props.day_start, props.now),
+        },
     };
+    // The thumb stays where it was put while the way there is computed.
+    let shown_s = props.jump_target.unwrap_or(props.now).0 / 1_000_000;
     let mark = |m: &Mark| {
         let kind = match m.kind {
             MarkKind::You => "you",
@@ -110,7 +120,7 @@ fn scrubber(props: &TransportProps) -> Html {
                 { for props.marks.iter().map(mark) }
             </div>
             <input type="range" data-testid="scrubber" min="0" max={end_s.to_string()} step="1"
-                value={(props.now.0 / 1_000_000).to_string()} {oninput}
+                value={shown_s.to_string()} {oninput}
                 aria-label={say(&props.lang, &Text::ScrubberLabel)} aria-valuetext={say(&props.lang, &text)} />
         </div>
     }

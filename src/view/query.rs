@@ -9,7 +9,7 @@ use crate::sim::time::Span;
 use crate::sim::units::parse_time_of_day;
 
 /// Panels that `panels=` can name.
-pub const PANELS: [&str; 6] = ["map", "layers", "tasks", "why", "charts", "time"];
+pub const PANELS: [&str; 8] = ["map", "pending", "tools", "layers", "tasks", "why", "charts", "time"];
 
 /// One key of the table.
 #[derive(Debug, Clone, Copy)]

@@ -17,19 +17,19 @@ pub fn hour_minute(day_start: Span, at: Time) -> String {
 }
 
 /// Shortest stretch of time that the charts show.
-const WINDOW_MIN: Span = Span::from_mins(10);
-/// Room to the right of the present, as one part in so many.
-const WINDOW_ROOM: u64 = 16;
+const WINDOW_MIN: u64 = Span::from_mins(6).0;
+/// The present stands at most so far to the right, in percent: beyond it the lines' names have room.
+const PRESENT_AT_MOST: u64 = 54;
 
-/// End of the stretch that the charts show: it starts at the run's beginning, grows in doubling
-/// steps so that the axis rarely changes, and never passes the run's end.
-pub fn window_end(seen_until: Time, end: Time) -> Time {
-    let need = seen_until.0.saturating_add(seen_until.0 / WINDOW_ROOM);
-    let mut length = WINDOW_MIN.0;
-    while length < need && length < end.0 {
-        length = length.saturating_mul(2);
+/// End of the stretch that the charts show. It begins with the run and grows by halves, so that
+/// the axis rarely changes.
+pub fn window_end(seen_until: Time) -> Time {
+    let need = seen_until.0.saturating_mul(100) / PRESENT_AT_MOST;
+    let mut length = WINDOW_MIN;
+    while length < need && length < u64::MAX / 2 {
+        length += length / 2;
     }
-    Time(length.min(end.0).max(1))
+    Time(length)
 }
 
 const TICK_STEPS_MIN: [u64; 14] = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440, 2_880, 10_080];
@@ -99,12 +99,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_window_grows_by_doubling_and_ends_with_the_run() {
-        let end = Time::from_secs(92 * 60);
-        assert_eq!(window_end(Time::ZERO, end), Time::from_secs(600));
-        assert_eq!(window_end(Time::from_secs(700), end), Time::from_secs(1_200));
-        assert_eq!(window_end(Time::from_secs(80 * 60), end), end);
-        assert_eq!(window_end(Time::ZERO, Time::from_secs(60)), Time::from_secs(60));
+    fn the_window_leaves_room_beside_the_present_and_wastes_less_than_two_thirds() {
+        assert_eq!(window_end(Time::ZERO), Time::from_secs(360));
+        for s in [200, 1_000, 5_520, 86_400, 1_209_600] {
+            let share = s as f64 * 1e6 / window_end(Time::from_secs(s)).0 as f64;
+            assert!((0.35..=0.54).contains(&share), "{s}: {share}");
+        }
+        assert!(window_end(Time::MAX) > Time::ZERO);
     }
 
     #[test]

@@ -80,7 +80,12 @@ impl Look {
         let key = LogKey {
             first: world.decisions().next().map(|d| d.id),
             length: all.len(),
-            last: world.decisions().rev().take(FOLDED_WITHIN).map(|d| (d.id, d.times, d.last_at)).collect(),
+            last: world
+                .decisions()
+                .rev()
+                .take(FOLDED_WITHIN)
+                .map(|d| (d.id, d.times, d.last_at))
+                .collect(),
             commands: model.run.log().len(),
             scenario: model.scenario.clone(),
         };
@@ -101,7 +106,7 @@ impl Look {
     }
 
     fn refresh_charts(&mut self, model: &Model) {
-        let until = window_end(model.run.seen_until(), model.run.end());
+        let until = window_end(model.run.seen_until());
         let key = ChartsKey {
             now: model.run.now(),
             until,
@@ -115,7 +120,12 @@ impl Look {
             return;
         }
         let source = Tracks(model.run.world());
-        self.plots = Rc::new(Chart::ALL.iter().map(|c| plot(*c, &model.snapshot, until, &source)).collect());
+        self.plots = Rc::new(
+            Chart::ALL
+                .iter()
+                .map(|c| plot(*c, &model.snapshot, until, &source))
+                .collect(),
+        );
         self.charts_key = Some(key);
         self.charts_built_ms = now_ms();
     }

@@ -25,7 +25,11 @@ use yew::{Callback, Context, Html, classes, html};
 impl App {
     pub(super) fn draw(&self, ctx: &Context<Self>) -> Html {
         let model = self.model.borrow();
-        if ctx.props().options.embed { self.embed(ctx, &model) } else { self.page(ctx, &model) }
+        if ctx.props().options.embed {
+            self.embed(ctx, &model)
+        } else {
+            self.page(ctx, &model)
+        }
     }
 
     fn page(&self, ctx: &Context<Self>, model: &Model) -> Html {
@@ -33,7 +37,7 @@ impl App {
         let shows = |panel| self.shows(ctx, panel);
         let tab = tab_id(self.tab);
         html! {
-            <div class={classes!("app", self.dragging.then_some("dragging"))} data-tab={tab}>
+            <div class={classes!("app", self.dragging.then_some("dragging"), self.map_parts(ctx))} data-tab={tab}>
                 <Header lang={model.lang} title={self.title(model)} seed={model.run.world().setup().seed}
                     can_undo={model.run.can_undo()} can_redo={model.run.can_redo()} theme={model.theme}
                     on_message={link.callback(Msg::Session)} on_file={link.callback(Msg::File)} />
@@ -70,7 +74,7 @@ impl App {
         let chart = texts.as_ref().map_or(Chart::Queue, |t| t.chart);
         let shows = |panel| self.shows(ctx, panel);
         html! {
-            <div class={classes!("app", "embed", (!self.begun).then_some("waiting"))}>
+            <div class={classes!("app", "embed", (!self.begun).then_some("waiting"), self.map_parts(ctx))}>
                 <main class="board">
                     <div class="column panel-map" inert={!self.begun}>{ self.map(ctx, model, true) }</div>
                     if !self.begun {
@@ -88,11 +92,27 @@ impl App {
     }
 
     fn shows(&self, ctx: &Context<Self>, panel: &str) -> bool {
-        ctx.props().options.panels.as_ref().is_none_or(|named| named.contains(&panel))
+        ctx.props()
+            .options
+            .panels
+            .as_ref()
+            .is_none_or(|named| named.contains(&panel))
+    }
+
+    /// Parts of the map that the address left out.
+    fn map_parts(&self, ctx: &Context<Self>) -> Vec<&'static str> {
+        let parts = [("pending", "no-pending"), ("tools", "no-tools")];
+        parts
+            .into_iter()
+            .filter(|(part, _)| !self.shows(ctx, part))
+            .map(|(_, class)| class)
+            .collect()
     }
 
     fn title_message(&self, model: &Model) -> Text {
-        let own = || Text::Word { word: Arg::Name(model.scenario.clone()) };
+        let own = || Text::Word {
+            word: Arg::Name(model.scenario.clone()),
+        };
         scenario_texts(&model.scenario).map_or_else(own, |t| t.title)
     }
 
@@ -129,7 +149,9 @@ impl App {
 
     /// What the picked record of the why-log touched.
     fn highlight(&self, model: &Model) -> (Vec<NodeId>, Vec<GroupId>) {
-        let Selection::Decision(id) = model.selection else { return Default::default() };
+        let Selection::Decision(id) = model.selection else {
+            return Default::default();
+        };
         let picked = self.look.decisions.iter().find(|d| d.id == id);
         picked.map(|d| d.touches()).unwrap_or_default()
     }
@@ -145,7 +167,7 @@ impl App {
         html! {
             <Transport lang={model.lang} now={model.run.now()} seen_until={model.run.seen_until()}
                 day_start={model.snapshot.day_start} end={model.run.end()} playing={model.playing}
-                jumping={model.is_jumping()} speed={model.speed} marks={self.look.marks.clone()}
+                jump_target={model.jump_target()} speed={model.speed} marks={self.look.marks.clone()}
                 on_message={ctx.link().callback(Msg::Session)} />
         }
     }
@@ -184,7 +206,12 @@ impl App {
         let model: Rc<std::cell::RefCell<Model>> = self.model.clone();
         Callback::from(move |()| {
             let model = model.borrow();
-            format!("{}?lang={}#{}", address::page(), model.lang.tag, session::link(&model).0)
+            format!(
+                "{}?lang={}#{}",
+                address::page(),
+                model.lang.tag,
+                session::link(&model).0
+            )
         })
     }
 }
@@ -202,12 +229,18 @@ fn tab_id(tab: Tab) -> &'static str {
 /// The tasks of the scenario with their words; a learner's own file has only its ids.
 fn tasks(model: &Model) -> Html {
     let texts: Option<Texts> = scenario_texts(&model.scenario);
-    let own = |id: &str| Text::Word { word: Arg::Name(id.to_owned()) };
+    let own = |id: &str| Text::Word {
+        word: Arg::Name(id.to_owned()),
+    };
     let word = |id: &str| {
         let known = texts.as_ref().and_then(|t| t.tasks.iter().find(|(i, _)| *i == id));
         known.map_or_else(|| own(id), |(_, text)| text.clone())
     };
-    let list: Vec<(Text, bool)> = model.tasks.iter().map(|(t, done)| (word(&t.id), done.is_some())).collect();
+    let list: Vec<(Text, bool)> = model
+        .tasks
+        .iter()
+        .map(|(t, done)| (word(&t.id), done.is_some()))
+        .collect();
     let (title, story, hints) = match &texts {
         Some(t) => (t.title.clone(), t.story.clone(), t.hints.clone()),
         None => (own(&model.scenario), Text::OwnScenario, Vec::new()),

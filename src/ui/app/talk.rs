@@ -33,7 +33,8 @@ impl Talk {
         }
         self.heard = newest.or(Some(0));
         let running = model.playing || model.is_jumping();
-        if self.waiting.is_some() && (!running || now_ms() - self.said_at_ms >= EVERY_MS)
+        if self.waiting.is_some()
+            && (!running || now_ms() - self.said_at_ms >= EVERY_MS)
             && let Some(message) = self.waiting.take()
         {
             self.say_now(message);
@@ -53,7 +54,13 @@ impl Talk {
 /// The newest decision after `heard` that is worth saying.
 fn milestone(model: &Model, heard: u64) -> Option<Message> {
     let names = Names::of(&model.snapshot);
-    let fresh = model.run.world().decisions().rev().take_while(|d| d.id > heard).take(LOOKED_AT_MAX);
+    let fresh = model
+        .run
+        .world()
+        .decisions()
+        .rev()
+        .take_while(|d| d.id > heard)
+        .take(LOOKED_AT_MAX);
     let mut found = fresh.filter_map(|d| announce::milestone(d, &names));
     found.next()
 }

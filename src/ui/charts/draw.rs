@@ -40,10 +40,18 @@ struct Brush<'a> {
 /// # Errors
 /// What the backend says.
 pub fn draw<DB: DrawingBackend>(
-    area: &DrawingArea<DB, Shift>, plot: &Plot, inks: &Inks, scale: f64,
+    area: &DrawingArea<DB, Shift>,
+    plot: &Plot,
+    inks: &Inks,
+    scale: f64,
 ) -> Result<(), Failed<DB>> {
     let (width, height) = area.dim_in_pixel();
-    let brush = Brush { inks, scale, size: (f64::from(width), f64::from(height)), until: plot.until.0.max(1) as f64 };
+    let brush = Brush {
+        inks,
+        scale,
+        size: (f64::from(width), f64::from(height)),
+        until: plot.until.0.max(1) as f64,
+    };
     // Both axes run from 0 to 1: the view model has done the scaling.
     let mut chart = ChartBuilder::on(area).build_cartesian_2d(0.0..1.0, 0.0..1.0)?;
     for tick in plot.axis.ticks() {
@@ -51,7 +59,11 @@ pub fn draw<DB: DrawingBackend>(
         chart.draw_series([PathElement::new(vec![(0.0, y), (1.0, y)], brush.line(Ink::Rule, 1.0))])?;
     }
     for line in &plot.lines {
-        let axis = if line.second { plot.second.unwrap_or(plot.axis) } else { plot.axis };
+        let axis = if line.second {
+            plot.second.unwrap_or(plot.axis)
+        } else {
+            plot.axis
+        };
         match line.shape {
             Shape::Band(hatch) => brush.band(&mut chart, line, &axis, hatch)?,
             Shape::Area => brush.area(&mut chart, line, &axis)?,
@@ -73,7 +85,11 @@ impl Brush<'_> {
 
     fn line(&self, ink: Ink, css_px: f64) -> ShapeStyle {
         let width = (css_px * self.scale).round().max(1.0) as u32;
-        ShapeStyle { color: self.ink(ink).to_rgba(), filled: false, stroke_width: width }
+        ShapeStyle {
+            color: self.ink(ink).to_rgba(),
+            filled: false,
+            stroke_width: width,
+        }
     }
 
     fn x(&self, at: Time) -> f64 {
@@ -81,7 +97,10 @@ impl Brush<'_> {
     }
 
     fn dashed(
-        &self, path: Vec<(f64, f64)>, (on, off): (f64, f64), style: ShapeStyle,
+        &self,
+        path: Vec<(f64, f64)>,
+        (on, off): (f64, f64),
+        style: ShapeStyle,
     ) -> DashedLineSeries<std::vec::IntoIter<(f64, f64)>, u32> {
         let px = |css: f64| (css * self.scale).round().max(1.0) as u32;
         DashedLineSeries::new(path, px(on), px(off), style)
@@ -125,7 +144,11 @@ impl Brush<'_> {
     }
 
     fn band<DB: DrawingBackend>(
-        &self, chart: &mut Canvas<DB>, line: &Line, axis: &Axis, hatch: Hatch,
+        &self,
+        chart: &mut Canvas<DB>,
+        line: &Line,
+        axis: &Axis,
+        hatch: Hatch,
     ) -> Result<(), Failed<DB>> {
         let drawn = |(p, below): &(&Point, &f32)| p.value.is_some_and(|v| v > **below + 1e-4);
         let edges: Vec<(&Point, &f32)> = line.points.iter().zip(&line.below).collect();
@@ -134,7 +157,10 @@ impl Brush<'_> {
                 continue;
             }
             let top: Vec<Point> = part.iter().map(|(p, _)| **p).collect();
-            let floor = part.iter().map(|(p, below)| Point { at: p.at, value: Some(**below) });
+            let floor = part.iter().map(|(p, below)| Point {
+                at: p.at,
+                value: Some(**below),
+            });
             let top = self.path(&top, axis, true);
             let floor = self.path(&floor.collect::<Vec<_>>(), axis, true);
             self.fill(chart, line.ink, hatch, &top, &floor)?;
@@ -144,7 +170,12 @@ impl Brush<'_> {
 
     /// A band between two step paths that share their positions.
     fn fill<DB: DrawingBackend>(
-        &self, chart: &mut Canvas<DB>, ink: Ink, hatch: Hatch, top: &[(f64, f64)], floor: &[(f64, f64)],
+        &self,
+        chart: &mut Canvas<DB>,
+        ink: Ink,
+        hatch: Hatch,
+        top: &[(f64, f64)],
+        floor: &[(f64, f64)],
     ) -> Result<(), Failed<DB>> {
         let colour = self.ink(ink);
         let strength = match hatch {
@@ -167,9 +198,15 @@ impl Brush<'_> {
 
     /// Strokes at fixed places of the canvas, so that they stand still while the band grows.
     fn hatch<DB: DrawingBackend>(
-        &self, chart: &mut Canvas<DB>, ink: Ink, top: &[(f64, f64)], floor: &[(f64, f64)],
+        &self,
+        chart: &mut Canvas<DB>,
+        ink: Ink,
+        top: &[(f64, f64)],
+        floor: &[(f64, f64)],
     ) -> Result<(), Failed<DB>> {
-        let (Some(first), Some(last)) = (top.first(), top.last()) else { return Ok(()) };
+        let (Some(first), Some(last)) = (top.first(), top.last()) else {
+            return Ok(());
+        };
         let step = HATCH_PX * self.scale / self.size.0;
         let mut strokes = Vec::new();
         let mut x = (first.0 / step).ceil() * step;
@@ -178,7 +215,10 @@ impl Brush<'_> {
                 let next = path.partition_point(|p| p.0 <= x);
                 path.get(next.saturating_sub(1)).map_or(0.0, |p| p.1)
             };
-            strokes.push(PathElement::new(vec![(x, at(floor)), (x, at(top))], self.line(ink, 2.0)));
+            strokes.push(PathElement::new(
+                vec![(x, at(floor)), (x, at(top))],
+                self.line(ink, 2.0),
+            ));
             x += step;
         }
         chart.draw_series(strokes)?;

@@ -15,7 +15,10 @@ use plotters_canvas::CanvasBackend;
 use std::rc::Rc;
 use wasm_bindgen::JsCast;
 use web_sys::{CanvasRenderingContext2d, Element, Event, HtmlCanvasElement, HtmlElement, PointerEvent};
-use yew::{Callback, Html, Properties, TargetCast, classes, function_component, html, use_effect_with, use_node_ref, use_state_eq};
+use yew::{
+    Callback, Html, Properties, TargetCast, classes, function_component, html, use_effect_with, use_node_ref,
+    use_state_eq,
+};
 
 #[derive(Clone, PartialEq, Properties)]
 pub struct PlotViewProps {
@@ -30,9 +33,11 @@ pub struct PlotViewProps {
 }
 
 /// Narrowest room for a tick of the time axis, in CSS pixels.
-const TICK_PX: f64 = 52.0;
+const TICK_PX: f64 = 64.0;
 /// Room that a label at a line's end needs beside the cursor.
-const LABEL_PX: f64 = 118.0;
+const LABEL_PX: f64 = 64.0;
+/// From here on labels bear their value too; below, the sentence has it.
+const WIDE_PX: f64 = 300.0;
 /// Lowest distance of two labels at line ends.
 const LABEL_LINE_PX: f64 = 15.0;
 
@@ -51,7 +56,9 @@ pub fn plot_view(props: &PlotViewProps) -> Html {
             }
         });
     }
-    let Some(plot) = props.plots.get(props.index) else { return Html::default() };
+    let Some(plot) = props.plots.get(props.index) else {
+        return Html::default();
+    };
     let lang = props.lang;
     let id = plot.chart.id();
     let sentence = say(&lang, &summary(plot, &props.snapshot));
@@ -66,14 +73,14 @@ pub fn plot_view(props: &PlotViewProps) -> Html {
             <header>
                 <h2 id={format!("chart-title-{id}")}>{ say(&lang, &plot.chart.title()) }</h2>
                 <span class="unit muted">{ say(&lang, &plot.chart.unit()) }</span>
-                <details {ontoggle}>
-                    <summary title={say(&lang, &Text::ShowTable)}>
-                        <span aria-hidden="true">{ "▦" }</span>
-                        <span class="visually-hidden">{ say(&lang, &Text::ShowTable) }</span>
-                    </summary>
-                    if *as_table { { as_rows(&lang, plot, &props.snapshot) } }
-                </details>
             </header>
+            <details {ontoggle}>
+                <summary title={say(&lang, &Text::ShowTable)}>
+                    <span aria-hidden="true">{ "▦" }</span>
+                    <span class="visually-hidden">{ say(&lang, &Text::ShowTable) }</span>
+                </summary>
+                if *as_table { { as_rows(&lang, plot, &props.snapshot) } }
+            </details>
             <div class="chart-body" dir="ltr">
                 { y_labels(&lang, plot) }
                 <div class="plot">
@@ -99,7 +106,12 @@ fn percent(share: f64) -> String {
 
 fn y_labels(lang: &Lang, plot: &Plot) -> Html {
     let one = |axis: crate::view::charts::Axis, tick: f64| {
-        let text = say(lang, &Text::Word { word: axis.tick_label(tick) });
+        let text = say(
+            lang,
+            &Text::Word {
+                word: axis.tick_label(tick),
+            },
+        );
         html! { <span style={format!("bottom:{}", percent(axis.height(tick)))}>{ text }</span> }
     };
     html! {
@@ -115,7 +127,16 @@ fn y_labels(lang: &Lang, plot: &Plot) -> Html {
 fn x_labels(plot: &Plot, snapshot: &Snapshot, seen: Seen) -> Html {
     let most = ((seen.width / TICK_PX) as usize).clamp(1, 6);
     let tick = |at: Time| {
-        html! { <span style={format!("left:{}", percent(share(plot, at)))}>{ hour_minute(snapshot.day_start, at) }</span> }
+        let x = share(plot, at);
+        // At an edge a label stands inside.
+        let edge = if x < 0.08 {
+            "first"
+        } else if x > 0.92 {
+            "last"
+        } else {
+            ""
+        };
+        html! { <span class={edge} style={format!("left:{}", percent(x))}>{ hour_minute(snapshot.day_start, at) }</span> }
     };
     html! {
         <div class="x-labels" aria-hidden="true">{ for ticks(snapshot.day_start, plot.until, most).into_iter().map(tick) }</div>
@@ -128,7 +149,10 @@ fn over(props: &PlotViewProps, plot: &Plot, seen: Seen) -> Html {
     let until = plot.until;
     let on_point = props.on_point.clone();
     let onpointermove = Callback::from(move |event: PointerEvent| {
-        let element: HtmlElement = event.current_target().map(JsCast::unchecked_into).unwrap_or_else(|| event.target_unchecked_into());
+        let element: HtmlElement = event
+            .current_target()
+            .map(JsCast::unchecked_into)
+            .unwrap_or_else(|| event.target_unchecked_into());
         let rect = element.get_bounding_client_rect();
         if rect.width() > 0.0 {
             let x = (f64::from(event.client_x()) - rect.left()) / rect.width();
@@ -140,7 +164,7 @@ fn over(props: &PlotViewProps, plot: &Plot, seen: Seen) -> Html {
         <div class="over" {onpointermove} {onpointerleave}>
             <i class="cursor now" style={format!("left:{}", percent(now))} />
             if let Some(at) = props.pointed {
-                <i class="cursor pointed" style={format!("left:{}", percent(share(plot, at)))} />
+                <i class="cursor pointed" style={format!("left:{}", percent(share(plot, at.min(props.snapshot.now))))} />
             }
             <div aria-hidden="true">
                 { end_labels(props, plot, seen, now) }
@@ -156,24 +180,43 @@ fn over(props: &PlotViewProps, plot: &Plot, seen: Seen) -> Html {
 fn end_labels(props: &PlotViewProps, plot: &Plot, seen: Seen, now: f64) -> Html {
     let lang = props.lang;
     let height_px = seen.height.max(1.0);
+    let wide = seen.width >= WIDE_PX;
     let mut labels: Vec<(f64, Html)> = Vec::new();
     if plot.chart == Chart::Ledger {
         labels = ledger_labels(&lang, plot);
     } else {
         for line in plot.lines.iter().filter(|l| l.labelled && l.last().is_some()) {
-            let axis = if line.second { plot.second.unwrap_or(plot.axis) } else { plot.axis };
+            let axis = if line.second {
+                plot.second.unwrap_or(plot.axis)
+            } else {
+                plot.axis
+            };
             let y = axis.height(f64::from(line.last().unwrap_or(0.0)));
-            let value = say(&lang, &Text::Word { word: label_value(line, Time::MAX) });
-            labels.push((y, html! { <>{ swatch(line.ink, line.dash) }{ say(&lang, &line.label) }{ " " }<b>{ value }</b></> }));
+            let value = say(
+                &lang,
+                &Text::Word {
+                    word: label_value(line, Time::MAX),
+                },
+            );
+            let value = wide.then(|| html! { <b>{ value }</b> });
+            labels.push((
+                y,
+                html! { <>{ swatch(line.ink, line.dash) }{ say(&lang, &line.label) }{ value }</> },
+            ));
         }
     }
     let heights: Vec<f64> = labels.iter().map(|(y, _)| *y * height_px).collect();
     let places = apart(&heights, LABEL_LINE_PX, height_px);
     // To the right of the present while there is room, else to its left.
     let after = (1.0 - now) * seen.width >= LABEL_PX;
-    let side = if after { format!("left:{}", percent(now)) } else { format!("right:{}", percent(1.0 - now)) };
+    let max = if after { 1.0 - now } else { now };
+    let side = if after {
+        format!("left:{}", percent(now))
+    } else {
+        format!("right:{}", percent(1.0 - now))
+    };
     let place = |((_, label), bottom): ((f64, Html), f64)| {
-        let style = format!("{side};bottom:{bottom:.1}px");
+        let style = format!("{side};bottom:{bottom:.1}px;max-width:{}", percent(max));
         html! { <span class={classes!("end-label", (!after).then_some("before"))} {style}>{ label }</span> }
     };
     labels.into_iter().zip(places).map(place).collect()
@@ -203,15 +246,26 @@ fn ledger_labels(lang: &Lang, plot: &Plot) -> Vec<(f64, Html)> {
     let paid = top(plot.lines.len().saturating_sub(1));
     let (working, nothing_from) = (top(STACK_WORKING - 1), top(STACK_NOTHING - 1));
     let label = |text: Text, gpus: f64, ink: Ink| {
-        let n = say(lang, &Text::Word { word: Arg::Int(gpus.round() as i64) });
-        html! { <>{ swatch(ink, Dash::Solid) }{ say(lang, &text) }{ " " }<b>{ n }</b></> }
+        let n = say(
+            lang,
+            &Text::Word {
+                word: Arg::Int(gpus.round() as i64),
+            },
+        );
+        html! { <>{ swatch(ink, Dash::Solid) }<span>{ say(lang, &text) }{ " " }<b>{ n }</b></span></> }
     };
     if paid <= 0.0 {
         return Vec::new();
     }
     vec![
-        (plot.axis.height(working / 2.0), label(Text::LedgerWorking, working, Ink::Serving)),
-        (plot.axis.height((nothing_from + paid) / 2.0), label(Text::LedgerForNothing, paid - nothing_from, Ink::Held)),
+        (
+            plot.axis.height(working / 2.0),
+            label(Text::LedgerWorking, working, Ink::Serving),
+        ),
+        (
+            plot.axis.height((nothing_from + paid) / 2.0),
+            label(Text::LedgerForNothing, paid - nothing_from, Ink::Held),
+        ),
     ]
 }
 
@@ -232,26 +286,36 @@ fn swatch(ink: Ink, dash: Dash) -> Html {
 fn pointed_values(props: &PlotViewProps, plot: &Plot, at: Time) -> Html {
     let lang = props.lang;
     let at = at.min(props.snapshot.now);
-    let when = say(&lang, &Text::Word { word: clock(props.snapshot.day_start, at) });
+    let when = say(
+        &lang,
+        &Text::Word {
+            word: clock(props.snapshot.day_start, at),
+        },
+    );
     let value = |line: &Line| {
         let value = label_value(line, at);
         let empty = plot.chart == Chart::Ledger && value == Arg::Int(0);
         if empty {
             return Html::default();
         }
-        html! { <span class="nowrap">{ " · " }{ say(&lang, &line.label) }{ " " }<b>{ say(&lang, &Text::Word { word: value }) }</b></span> }
+        html! { <>{ " " }<span class="nowrap">{ say(&lang, &line.label) }{ " " }<b>{ say(&lang, &Text::Word { word: value }) }</b></span></> }
     };
     html! { <><span class="nowrap">{ when }</span>{ for plot.lines.iter().map(value) }</> }
 }
 
 fn as_rows(lang: &Lang, plot: &Plot, snapshot: &Snapshot) -> Html {
     let word = |arg: Arg| say(lang, &Text::Word { word: arg });
-    let head = plot.lines.iter().map(|l| html! { <th scope="col">{ say(lang, &l.label) }</th> });
+    let head = plot
+        .lines
+        .iter()
+        .map(|l| html! { <th scope="col">{ say(lang, &l.label) }</th> });
     let rows = table(plot).into_iter().map(|(at, values)| {
         let cells = values.into_iter().map(|v| html! { <td>{ word(v) }</td> });
         html! { <tr><th scope="row">{ word(clock(snapshot.day_start, at)) }</th>{ for cells }</tr> }
     });
-    let caption = Text::TableCaption { chart: plot.chart.title().into() };
+    let caption = Text::TableCaption {
+        chart: plot.chart.title().into(),
+    };
     html! {
         <div class="table-scroll" tabindex="0" role="region" aria-label={say(lang, &caption)}>
             <table>
@@ -268,7 +332,9 @@ fn paint(canvas: &HtmlCanvasElement, plot: &Plot, seen: Seen) {
     if !seen.visible || seen.width < 1.0 || seen.height < 1.0 {
         return;
     }
-    let scale = web_sys::window().map_or(1.0, |w| w.device_pixel_ratio()).clamp(1.0, 4.0);
+    let scale = web_sys::window()
+        .map_or(1.0, |w| w.device_pixel_ratio())
+        .clamp(1.0, 4.0);
     let size = |css: f64| (css * scale).round().max(1.0) as u32;
     let (width, height) = (size(seen.width), size(seen.height));
     if (canvas.width(), canvas.height()) != (width, height) {

@@ -11,8 +11,13 @@ use yew::{Html, classes, html};
 pub fn library(props: &DialogProps) -> Html {
     let lang = props.lang;
     let entry = |id: &'static str| {
-        let Some(texts) = scenario_texts(id) else { return Html::default() };
-        let open = props.on_message.reform(move |_| Message::OpenScenario { id: id.to_owned(), seed: None });
+        let Some(texts) = scenario_texts(id) else {
+            return Html::default();
+        };
+        let open = props.on_message.reform(move |_| Message::OpenScenario {
+            id: id.to_owned(),
+            seed: None,
+        });
         let now = props.scenario == id;
         html! {
             <li class={classes!(now.then_some("now"))}>

@@ -50,7 +50,9 @@ pub fn dialogs(props: &DialogProps) -> Html {
     let onclick = {
         let on_message = props.on_message.clone();
         Callback::from(move |event: MouseEvent| {
-            let beside = event.target().is_some_and(|t| t.dyn_ref::<HtmlDialogElement>().is_some());
+            let beside = event
+                .target()
+                .is_some_and(|t| t.dyn_ref::<HtmlDialogElement>().is_some());
             if beside {
                 on_message.emit(Message::CloseDialog);
             }
@@ -60,9 +62,11 @@ pub fn dialogs(props: &DialogProps) -> Html {
     let (class, title, body) = match &props.dialog {
         None => ("", None, Html::default()),
         Some(Dialog::Library) => ("library", Some(Text::Experiments), library::library(props)),
-        Some(Dialog::Share { link, state_hash }) => {
-            ("share", Some(Text::ShareTitle), html! { <share::Share dialog={props.clone()} link={link.clone()} state_hash={state_hash.clone()} /> })
-        }
+        Some(Dialog::Share { link, state_hash }) => (
+            "share",
+            Some(Text::ShareTitle),
+            html! { <share::Share dialog={props.clone()} link={link.clone()} state_hash={state_hash.clone()} /> },
+        ),
         Some(Dialog::Keys) => ("keys", Some(Text::KeysTitle), keys::keys(props)),
         Some(Dialog::Problems { title, problems }) => {
             ("problems", Some(title.clone()), problems::problems(&lang, problems))

@@ -11,8 +11,13 @@ fn location() -> Option<Location> {
 /// Keys of the table with their values, as far as the address has them.
 pub fn query_pairs() -> Vec<(String, String)> {
     let search = location().and_then(|l| l.search().ok()).unwrap_or_default();
-    let Ok(params) = UrlSearchParams::new_with_str(&search) else { return Vec::new() };
-    query::KEYS.iter().filter_map(|k| params.get(k.name).map(|v| (k.name.to_owned(), v))).collect()
+    let Ok(params) = UrlSearchParams::new_with_str(&search) else {
+        return Vec::new();
+    };
+    query::KEYS
+        .iter()
+        .filter_map(|k| params.get(k.name).map(|v| (k.name.to_owned(), v)))
+        .collect()
 }
 
 /// The fragment without `#`.
@@ -31,7 +36,9 @@ pub fn replace_fragment(fragment: &str) {
 
 /// Address of the page without query and fragment.
 pub fn page() -> String {
-    let Some(location) = location() else { return String::new() };
+    let Some(location) = location() else {
+        return String::new();
+    };
     let origin = location.origin().unwrap_or_default();
     format!("{origin}{}", location.pathname().unwrap_or_default())
 }

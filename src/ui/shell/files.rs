@@ -49,7 +49,10 @@ fn problem(name: &str, lang: Lang, what: &Text) -> Problem {
 
 fn too_large(file: &File, limit: f64) -> Option<Text> {
     use crate::i18n::Arg::Float;
-    (file.size() > limit).then(|| Text::FileTooLarge { size: Float(file.size() / MIB, 2), limit: Float(limit / MIB, 2) })
+    (file.size() > limit).then(|| Text::FileTooLarge {
+        size: Float(file.size() / MIB, 2),
+        limit: Float(limit / MIB, 2),
+    })
 }
 
 async fn trace(file: &File, name: &str, lang: Lang, progress: &Callback<Option<Text>>) -> Message {
@@ -59,10 +62,16 @@ async fn trace(file: &File, name: &str, lang: Lang, progress: &Callback<Option<T
     match pieces(file, name, progress).await {
         None => refusal(Text::ProblemTrace, vec![problem(name, lang, &Text::FileUnreadable)]),
         Some(reader) => match reader.finish() {
-            Ok(trace) => Message::LoadTrace { name: name.to_owned(), trace: Arc::<Trace>::new(trace) },
+            Ok(trace) => Message::LoadTrace {
+                name: name.to_owned(),
+                trace: Arc::<Trace>::new(trace),
+            },
             Err(found) => {
                 let lines = found.first.iter().map(|p| {
-                    Problem::new(format!("line {}, {}", p.line, p.field), format!("expected {}, found {}", p.expected, p.found))
+                    Problem::new(
+                        format!("line {}, {}", p.line, p.field),
+                        format!("expected {}, found {}", p.expected, p.found),
+                    )
                 });
                 let mut problems: Vec<Problem> = lines.collect();
                 let more = found.count.saturating_sub(problems.len() as u64);
@@ -83,7 +92,10 @@ async fn pieces(file: &File, name: &str, progress: &Callback<Option<Text>>) -> O
         let to = f64::min(from + PIECE_BYTES, size);
         let bytes = bytes(&file.slice_with_f64_and_f64(from, to).ok()?).await?;
         let at = reader.push(&bytes);
-        progress.emit(Some(Text::FileReading { name: name.into(), n: at.rows.into() }));
+        progress.emit(Some(Text::FileReading {
+            name: name.into(),
+            n: at.rows.into(),
+        }));
         if !at.wants_more {
             break;
         }
@@ -98,7 +110,10 @@ async fn scenario(file: &File, name: &str, lang: Lang) -> Message {
         return refuse(&what);
     }
     match bytes(file).await.and_then(|b| String::from_utf8(b).ok()) {
-        Some(text) => Message::OpenFile { name: name.to_owned(), text },
+        Some(text) => Message::OpenFile {
+            name: name.to_owned(),
+            text,
+        },
         None => refuse(&Text::FileUnreadable),
     }
 }
@@ -123,7 +138,10 @@ pub fn listen_for_drops(document: &Document, dropped: Callback<File>, dragging: 
         }),
         EventListener::new(document, "dragleave", move |event| {
             // Without a related target the pointer has left the window.
-            if event.dyn_ref::<DragEvent>().is_some_and(|d| d.related_target().is_none()) {
+            if event
+                .dyn_ref::<DragEvent>()
+                .is_some_and(|d| d.related_target().is_none())
+            {
                 leave.emit(false);
             }
         }),

@@ -18,7 +18,9 @@ pub type Keyed = fn(Time) -> session::Message;
 pub fn listen(single_keys: Rc<Cell<bool>>, pressed: Callback<Keyed>) -> Vec<EventListener> {
     let mut listeners = Vec::new();
     let options = EventListenerOptions::enable_prevent_default();
-    let Some(document) = super::page::document() else { return listeners };
+    let Some(document) = super::page::document() else {
+        return listeners;
+    };
     if let Some(root) = super::page::root() {
         let (single_keys, pressed) = (single_keys.clone(), pressed.clone());
         let hear = move |event: &Event| handle(event, single_keys.get(), &pressed);
@@ -26,7 +28,10 @@ pub fn listen(single_keys: Rc<Cell<bool>>, pressed: Callback<Keyed>) -> Vec<Even
     }
     if let Some(body) = document.body() {
         let hear = move |event: &Event| {
-            let on_body = event.target().and_then(|t| t.dyn_into::<Element>().ok()).is_some_and(|e| e.tag_name() == "BODY");
+            let on_body = event
+                .target()
+                .and_then(|t| t.dyn_into::<Element>().ok())
+                .is_some_and(|e| e.tag_name() == "BODY");
             if on_body {
                 handle(event, single_keys.get(), &pressed);
             }
@@ -37,7 +42,9 @@ pub fn listen(single_keys: Rc<Cell<bool>>, pressed: Callback<Keyed>) -> Vec<Even
 }
 
 fn handle(event: &Event, single_keys: bool, pressed: &Callback<Keyed>) {
-    let Some(key) = event.dyn_ref::<KeyboardEvent>() else { return };
+    let Some(key) = event.dyn_ref::<KeyboardEvent>() else {
+        return;
+    };
     if event.default_prevented() || key.is_composing() || takes_text(event) || in_dialog(event) {
         return;
     }
@@ -47,7 +54,11 @@ fn handle(event: &Event, single_keys: bool, pressed: &Callback<Keyed>) {
         return;
     }
     let ctrl = (key.ctrl_key() || key.meta_key()) && !alt_gr;
-    let press = Press { key: key.key(), ctrl, shift: key.shift_key() };
+    let press = Press {
+        key: key.key(),
+        ctrl,
+        shift: key.shift_key(),
+    };
     if let Some(action) = actions::find(&press, single_keys) {
         event.prevent_default();
         pressed.emit(action.message);
@@ -64,7 +75,10 @@ fn takes_text(event: &Event) -> bool {
     match element.tag_name().as_str() {
         "TEXTAREA" | "SELECT" => true,
         "INPUT" => element.dyn_ref::<HtmlInputElement>().is_none_or(|input| {
-            !matches!(input.type_().as_str(), "range" | "checkbox" | "radio" | "button" | "file")
+            !matches!(
+                input.type_().as_str(),
+                "range" | "checkbox" | "radio" | "button" | "file"
+            )
         }),
         _ => false,
     }

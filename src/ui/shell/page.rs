@@ -38,7 +38,9 @@ pub fn is_dark(theme: Theme) -> bool {
 pub fn dress(lang: &Lang, theme: Theme, reduce_motion: bool) {
     let Some(document) = document() else { return };
     document.set_title(&plain(&render(lang, &Message::LabTitle)));
-    let Some(html) = document.document_element() else { return };
+    let Some(html) = document.document_element() else {
+        return;
+    };
     // Pseudo-languages are private-use tags, which must begin with `x-` and are then valid.
     let direction = match lang.direction {
         Direction::LeftToRight => "ltr",
@@ -46,7 +48,12 @@ pub fn dress(lang: &Lang, theme: Theme, reduce_motion: bool) {
     };
     let motion = if reduce_motion { "reduce" } else { "auto" };
     let theme = if is_dark(theme) { "dark" } else { "light" };
-    for (name, value) in [("lang", lang.tag), ("dir", direction), ("data-theme", theme), ("data-motion", motion)] {
+    for (name, value) in [
+        ("lang", lang.tag),
+        ("dir", direction),
+        ("data-theme", theme),
+        ("data-motion", motion),
+    ] {
         // Only an invalid name can fail.
         let _ = html.set_attribute(name, value);
     }
@@ -54,6 +61,8 @@ pub fn dress(lang: &Lang, theme: Theme, reduce_motion: bool) {
 
 /// Languages that the reader prefers, best first.
 pub fn languages() -> Vec<String> {
-    let Some(navigator) = web_sys::window().map(|w| w.navigator()) else { return Vec::new() };
+    let Some(navigator) = web_sys::window().map(|w| w.navigator()) else {
+        return Vec::new();
+    };
     navigator.languages().iter().filter_map(|v| v.as_string()).collect()
 }

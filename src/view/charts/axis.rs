@@ -2,6 +2,7 @@
 
 use super::Unit;
 use crate::i18n::{Arg, Message};
+use crate::sim::time::Span;
 
 /// An axis from zero to `top`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,7 +39,7 @@ impl Axis {
             Unit::Share => Arg::Percent(value),
             Unit::Count => Arg::Int(value.round() as i64),
             Unit::PerSecond => Message::PerSecond { n: number(value) }.into(),
-            Unit::Seconds => number(value),
+            Unit::Seconds => Arg::Span(Span::from_secs_f64(value)),
         }
     }
 }
