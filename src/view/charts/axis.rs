@@ -61,7 +61,13 @@ pub fn nice_top(value: f64) -> f64 {
     if !value.is_finite() || value <= 0.0 {
         return 1.0;
     }
-    let power = 10f64.powi(value.log10().floor() as i32);
+    let mut power = 1.0;
+    while power * 10.0 <= value {
+        power *= 10.0;
+    }
+    while power > value {
+        power /= 10.0;
+    }
     let steps = [1.0, 2.0, 4.0, 5.0, 8.0, 10.0];
     let found = steps.iter().map(|s| s * power).find(|top| *top >= value * (1.0 - 1e-9));
     found.unwrap_or(10.0 * power)
