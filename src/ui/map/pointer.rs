@@ -14,6 +14,20 @@ use yew::prelude::*;
 /// Way that a pressed pointer goes before it carries, in CSS pixels.
 const THRESHOLD_PX: f64 = 6.0;
 
+/// Distance from the board's edge at which carrying scrolls it, and by how much, in CSS pixels.
+const EDGE_PX: f64 = 28.0;
+const SCROLL_STEP_PX: i32 = 12;
+
+fn rect_of(element: &Element) -> Rect {
+    let r = element.get_bounding_client_rect();
+    Rect {
+        left: r.left(),
+        top: r.top(),
+        width: r.width(),
+        height: r.height(),
+    }
+}
+
 /// A pointer went down on a grip.
 #[derive(Clone)]
 pub struct Lift {
@@ -98,7 +112,8 @@ impl Pointer {
                 drag._guards = self.guards(act);
                 acts.push(Act::Carry(drag.what, By::Pointer));
             }
-            let over = hit_test(&self.rects(racks), drag.at.0, drag.at.1);
+            self.scroll_at_edge(drag.at.1);
+            let over = self.rack_at(racks, drag.at);
             if over != drag.over || !acts.is_empty() {
                 drag.over = over;
                 acts.push(Act::Over(over));
@@ -114,7 +129,7 @@ impl Pointer {
             return;
         }
         let (x, y) = (f64::from(event.client_x()), f64::from(event.client_y()));
-        match hit_test(&self.rects(racks), x, y) {
+        match self.rack_at(racks, (x, y)) {
             Some(rack) => act.emit(Act::DropOn(rack)),
             None => act.emit(Act::PutBack),
         }
@@ -180,27 +195,31 @@ impl Pointer {
         vec![keys, blur]
     }
 
-    fn rects(&self, racks: &[RackId]) -> Vec<(RackId, Rect)> {
-        let Some(root) = self.root.cast::<Element>() else {
-            return Vec::new();
-        };
+    /// The rack under the pointer. The board may scroll: what it hides takes nothing.
+    fn rack_at(&self, racks: &[RackId], (x, y): (f64, f64)) -> Option<RackId> {
+        let root = self.root.cast::<Element>()?;
+        let frame = rect_of(&root.query_selector(".map-board").ok().flatten()?);
+        hit_test(&[(RackId(0), frame)], x, y)?;
         let rect = |id: &RackId| {
-            let element = root
-                .query_selector(&format!("[data-rack=\"{}\"]", id.0))
-                .ok()
-                .flatten()?;
-            let r = element.get_bounding_client_rect();
-            Some((
-                *id,
-                Rect {
-                    left: r.left(),
-                    top: r.top(),
-                    width: r.width(),
-                    height: r.height(),
-                },
-            ))
+            let selector = format!("[data-rack=\"{}\"]", id.0);
+            Some((*id, rect_of(&root.query_selector(&selector).ok().flatten()?)))
         };
-        racks.iter().filter_map(rect).collect()
+        hit_test(&racks.iter().filter_map(rect).collect::<Vec<_>>(), x, y)
+    }
+
+    /// Scrolls the board when the pointer carries something to its upper or lower edge.
+    fn scroll_at_edge(&self, y: f64) {
+        let Some(root) = self.root.cast::<Element>() else {
+            return;
+        };
+        if let Ok(Some(board)) = root.query_selector(".map-board") {
+            let frame = rect_of(&board);
+            if y < frame.top + EDGE_PX {
+                board.set_scroll_top(board.scroll_top() - SCROLL_STEP_PX);
+            } else if y > frame.top + frame.height - EDGE_PX {
+                board.set_scroll_top(board.scroll_top() + SCROLL_STEP_PX);
+            }
+        }
     }
 
     /// Puts the carried picture beside the pointer, in the map's own coordinates.

@@ -234,6 +234,15 @@ fn open_menu(now: MapState, of: MenuOf) -> (MapState, Vec<session::Message>) {
     (state, select.map(session::Message::Select).into_iter().collect())
 }
 
+/// The menu shut, and the focus back where it was opened.
+fn closed(now: MapState) -> MapState {
+    MapState {
+        mode: Mode::Walk,
+        ..now
+    }
+    .call_focus()
+}
+
 fn choose(now: MapState, snapshot: &Snapshot, does: MenuDoes) -> (MapState, Vec<session::Message>) {
     // The menu may have changed since it was drawn: a refused item does nothing.
     if let Mode::Menu(of) = now.mode
@@ -244,14 +253,8 @@ fn choose(now: MapState, snapshot: &Snapshot, does: MenuDoes) -> (MapState, Vec<
         return (now, Vec::new());
     }
     match does {
-        MenuDoes::Send(message) => (
-            MapState {
-                mode: Mode::Walk,
-                ..now
-            }
-            .call_focus(),
-            vec![message],
-        ),
+        MenuDoes::Do(command) => (closed(now), vec![session::Message::Do(command)]),
+        MenuDoes::Select(selection) => (closed(now), vec![session::Message::Select(selection)]),
         MenuDoes::Place(what) => (carry(now, snapshot, what, By::Pick), Vec::new()),
         MenuDoes::Open(of) => open_menu(now, of),
     }
@@ -475,7 +478,7 @@ mod tests {
         let (state, sent) = run(&s, [Act::OpenMenu(MenuOf::Node(a1))]);
         assert_eq!(sent, [session::Message::Select(Selection::Node(a1))]);
         assert_eq!(state.focus(), Some(Focus::Menu));
-        let release = MenuDoes::Send(session::Message::Do(Command::ReleaseNode { node: a1 }));
+        let release = MenuDoes::Do(Command::ReleaseNode { node: a1 });
         let (state, sent) = act(&state, &s, Act::Choose(release));
         assert_eq!(sent, [session::Message::Do(Command::ReleaseNode { node: a1 })]);
         assert_eq!(state.focus(), Some(Focus::Cursor(Cursor::Node(a1))));

@@ -5,7 +5,7 @@ use super::node::groups_on;
 use super::words::{place_message, refusal_message};
 use super::{Index, group_name, tools};
 use crate::i18n::{Arg, Message};
-use crate::session::{self, Selection};
+use crate::session::Selection;
 use crate::sim::command::{Command, Refusal};
 use crate::sim::id::{GroupId, NodeId, RackId};
 use crate::sim::snapshot::{GroupStage, GroupView, Snapshot};
@@ -26,7 +26,8 @@ pub enum MenuOf {
 /// What choosing an item does.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MenuDoes {
-    Send(session::Message),
+    Do(Command),
+    Select(Selection),
     /// Look for a rack for it.
     Place(Carried),
     Open(MenuOf),
@@ -55,7 +56,7 @@ impl MenuItem {
 }
 
 fn send(command: Command) -> MenuDoes {
-    MenuDoes::Send(session::Message::Do(command))
+    MenuDoes::Do(command)
 }
 
 /// The name over the menu.
@@ -172,7 +173,7 @@ fn why_item(group: &GroupView) -> MenuItem {
     let label = Message::MapWhyGroup {
         group: group_name(group).into(),
     };
-    let does = MenuDoes::Send(session::Message::Select(Selection::Group(group.id)));
+    let does = MenuDoes::Select(Selection::Group(group.id));
     MenuItem::new("why", label, does, Ok(()))
 }
 
@@ -237,9 +238,6 @@ mod tests {
             },
         );
         assert_eq!(ids(&items), ["why", "delete", "move", "release"]);
-        assert_eq!(
-            items[1].does,
-            MenuDoes::Send(session::Message::Do(Command::DeleteGroup { group }))
-        );
+        assert_eq!(items[1].does, MenuDoes::Do(Command::DeleteGroup { group }));
     }
 }
