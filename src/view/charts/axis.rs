@@ -56,9 +56,12 @@ pub(super) fn number(value: f64) -> Arg {
     Arg::Float(value, decimals)
 }
 
+/// What is smaller is drawn as nothing.
+const SMALLEST: f64 = 1e-6;
+
 /// The next of 1, 2, 4, 5, 8 times a power of ten at or above a value: half of it is round too.
 pub fn nice_top(value: f64) -> f64 {
-    if !value.is_finite() || value <= 0.0 {
+    if !value.is_finite() || value < SMALLEST {
         return 1.0;
     }
     let mut power = 1.0;
