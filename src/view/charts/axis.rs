@@ -56,12 +56,21 @@ pub(super) fn number(value: f64) -> Arg {
     Arg::Float(value, decimals)
 }
 
+/// What is smaller is drawn as nothing.
+const SMALLEST: f64 = 1e-6;
+
 /// The next of 1, 2, 4, 5, 8 times a power of ten at or above a value: half of it is round too.
 pub fn nice_top(value: f64) -> f64 {
-    if !value.is_finite() || value <= 0.0 {
+    if !value.is_finite() || value < SMALLEST {
         return 1.0;
     }
-    let power = 10f64.powi(value.log10().floor() as i32);
+    let mut power = 1.0;
+    while power * 10.0 <= value {
+        power *= 10.0;
+    }
+    while power > value {
+        power /= 10.0;
+    }
     let steps = [1.0, 2.0, 4.0, 5.0, 8.0, 10.0];
     let found = steps.iter().map(|s| s * power).find(|top| *top >= value * (1.0 - 1e-9));
     found.unwrap_or(10.0 * power)
