@@ -219,7 +219,7 @@ pub fn text(key: Key) -> &'static str {
         Key::MapItemServer => "{gpu} server",
         Key::MapItemDetail => "{gpus, plural, one {# GPU} other {# GPUs}} · {price}",
         Key::MapItemBuy => "Buy a node:",
-        Key::MapLaunchGang => "Launch {service} gang · {gpus} GPUs",
+        Key::MapLaunchGang => "Launch {service} gang",
         Key::MapLaunchReplica => "Launch {service} · {gpus, plural, one {# GPU} other {# GPUs}}",
         Key::MapSpike => "2 a.m. spike",
         Key::MapSpikeTitle => "Send a burst of requests",

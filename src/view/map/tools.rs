@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(buttons.len(), 1);
         assert_eq!(
             render(&Lang::english(), &buttons[0].label),
-            "Launch llama-70b gang · 8 GPUs"
+            "Launch llama-70b gang"
         );
     }
 

@@ -9,7 +9,7 @@ mod page;
 mod pointer;
 mod server;
 
-pub use page::{Opening, Page};
+pub use page::{Opening, Page, by_test};
 pub use server::Server;
 
 use std::path::PathBuf;

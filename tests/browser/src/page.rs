@@ -246,7 +246,7 @@ impl Page {
             .with_context(|| format!("click {css}"))
     }
 
-    /// Clicks the element with this `data-test` name.
+    /// Clicks the element with this `data-testid`.
     pub async fn click_test(&self, name: &str) -> Result<()> {
         self.click(&by_test(name)).await
     }
@@ -359,9 +359,9 @@ impl fmt::Debug for Server {
     }
 }
 
-/// Selector of the element with this `data-test` name.
-pub(crate) fn by_test(name: &str) -> String {
-    format!("[data-test={}]", json!(name))
+/// Selector of the element with this `data-testid`.
+pub fn by_test(name: &str) -> String {
+    format!("[data-testid={}]", json!(name))
 }
 
 fn entry_line(entry: &Value) -> String {
