@@ -304,7 +304,7 @@ fn pointed_values(props: &PlotViewProps, plot: &Plot, at: Time) -> Html {
         if empty {
             return Html::default();
         }
-        html! { <>{ " " }<span class="nowrap">{ say(&lang, &line.label) }{ " " }<b>{ say(&lang, &Text::Word { word: value }) }</b></span></> }
+        html! { <>{ " · " }<span class="nowrap">{ say(&lang, &line.label) }{ " " }<b>{ say(&lang, &Text::Word { word: value }) }</b></span></> }
     };
     html! { <><span class="nowrap">{ when }</span>{ for plot.lines.iter().map(value) }</> }
 }
