@@ -24,7 +24,7 @@ use web_sys::File;
 use yew::{Component, Context, Html};
 
 /// Events between two looks at the clock.
-const SLICE_EVENTS: usize = 2_000;
+const SLICE_EVENTS: usize = 500;
 /// Part of a frame that events may take.
 const FRAME_BUDGET_MS: f64 = 8.0;
 /// The address follows a change after this pause.

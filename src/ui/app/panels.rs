@@ -4,7 +4,7 @@ use super::{App, Msg, Tab};
 use crate::i18n::{Arg, Message as Text};
 use crate::session::{self, Model, Selection};
 use crate::sim::id::{GroupId, NodeId};
-use crate::ui::charts::Charts;
+use crate::ui::charts::{Charts, Plots};
 use crate::ui::dialogs::Dialogs;
 use crate::ui::embed::{LastDecision, StartCover};
 use crate::ui::header::Header;
@@ -174,7 +174,7 @@ impl App {
 
     fn charts(&self, model: &Model, only: Option<Chart>) -> Html {
         html! {
-            <Charts lang={model.lang} plots={self.look.plots.clone()} snapshot={model.snapshot.clone()}
+            <Charts lang={model.lang} plots={Plots(self.look.plots.clone())} snapshot={model.snapshot.clone()}
                 colours={self.look.colours} {only} />
         }
     }

@@ -14,10 +14,21 @@ use plot_view::PlotView;
 use std::rc::Rc;
 use yew::{Callback, Html, Properties, function_component, html, use_state_eq};
 
+/// Charts that are compared by identity: they are made anew exactly when a point, the scenario or
+/// the axis changed. Whoever compares holds them, so that no other list takes their address.
+#[derive(Clone)]
+pub struct Plots(pub Rc<Vec<Plot>>);
+
+impl PartialEq for Plots {
+    fn eq(&self, other: &Plots) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+}
+
 #[derive(Clone, PartialEq, Properties)]
 pub struct ChartsProps {
     pub lang: Lang,
-    pub plots: Rc<Vec<Plot>>,
+    pub plots: Plots,
     pub snapshot: Rc<Snapshot>,
     /// Changes with the colours.
     pub colours: u32,
@@ -40,7 +51,7 @@ pub fn charts(props: &ChartsProps) -> Html {
                 colours={props.colours} pointed={*pointed} on_point={on_point.clone()} />
         }
     };
-    let shown = (0..props.plots.len()).filter(|i| props.only.is_none_or(|c| props.plots[*i].chart == c));
+    let shown = (0..props.plots.0.len()).filter(|i| props.only.is_none_or(|c| props.plots.0[*i].chart == c));
     html! {
         <section class="charts" aria-label={say(&props.lang, &Text::ChartsLabel)}>{ for shown.map(one) }</section>
     }

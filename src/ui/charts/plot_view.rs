@@ -1,5 +1,6 @@
 //! One chart on the page.
 
+use super::Plots;
 use super::draw::{Inks, draw};
 use super::observe::{Seen, use_seen};
 use crate::i18n::{Arg, Lang, Message as Text};
@@ -16,14 +17,14 @@ use std::rc::Rc;
 use wasm_bindgen::JsCast;
 use web_sys::{CanvasRenderingContext2d, Element, Event, HtmlCanvasElement, HtmlElement, PointerEvent};
 use yew::{
-    Callback, Html, Properties, TargetCast, classes, function_component, html, use_effect_with, use_node_ref,
-    use_state_eq,
+    Callback, Html, Properties, TargetCast, classes, function_component, html, use_effect_with, use_mut_ref,
+    use_node_ref, use_state_eq,
 };
 
 #[derive(Clone, PartialEq, Properties)]
 pub struct PlotViewProps {
     pub lang: Lang,
-    pub plots: Rc<Vec<Plot>>,
+    pub plots: Plots,
     /// Which of `plots`.
     pub index: usize,
     pub snapshot: Rc<Snapshot>,
@@ -46,17 +47,22 @@ pub fn plot_view(props: &PlotViewProps) -> Html {
     let canvas = use_node_ref();
     let seen = use_seen(&canvas);
     let as_table = use_state_eq(|| false);
+    let inks = use_mut_ref(|| (0, Inks::new()));
     {
-        let (canvas, plots, index) = (canvas.clone(), props.plots.clone(), props.index);
-        // The list of plots is made anew exactly when a point, the scenario or the axis changed.
-        let key = (Rc::as_ptr(&props.plots) as usize, seen, props.colours);
-        use_effect_with(key, move |(_, seen, _)| {
-            if let Some(canvas) = canvas.cast::<HtmlCanvasElement>() {
-                paint(&canvas, &plots[index], *seen);
+        let (canvas, inks, index) = (canvas.clone(), inks.clone(), props.index);
+        use_effect_with((props.plots.clone(), seen, props.colours), move |(plots, seen, colours)| {
+            let canvas = canvas.cast::<HtmlCanvasElement>();
+            if let (Some(canvas), Some(plot)) = (canvas, plots.0.get(index)) {
+                // Asking for colours makes the browser compute styles: once per change of them.
+                let mut known = inks.borrow_mut();
+                if known.0 != *colours || known.1.is_empty() {
+                    *known = (*colours, read_inks(&canvas));
+                }
+                paint(&canvas, plot, *seen, &known.1);
             }
         });
     }
-    let Some(plot) = props.plots.get(props.index) else {
+    let Some(plot) = props.plots.0.get(props.index) else {
         return Html::default();
     };
     let lang = props.lang;
@@ -298,7 +304,7 @@ fn pointed_values(props: &PlotViewProps, plot: &Plot, at: Time) -> Html {
         if empty {
             return Html::default();
         }
-        html! { <>{ " " }<span class="nowrap">{ say(&lang, &line.label) }{ " " }<b>{ say(&lang, &Text::Word { word: value }) }</b></span></> }
+        html! { <>{ " · " }<span class="nowrap">{ say(&lang, &line.label) }{ " " }<b>{ say(&lang, &Text::Word { word: value }) }</b></span></> }
     };
     html! { <><span class="nowrap">{ when }</span>{ for plot.lines.iter().map(value) }</> }
 }
@@ -328,7 +334,7 @@ fn as_rows(lang: &Lang, plot: &Plot, snapshot: &Snapshot) -> Html {
 }
 
 /// Draws at the device's own resolution. Nothing is drawn where nobody looks.
-fn paint(canvas: &HtmlCanvasElement, plot: &Plot, seen: Seen) {
+fn paint(canvas: &HtmlCanvasElement, plot: &Plot, seen: Seen, inks: &Inks) {
     if !seen.visible || seen.width < 1.0 || seen.height < 1.0 {
         return;
     }
@@ -347,12 +353,12 @@ fn paint(canvas: &HtmlCanvasElement, plot: &Plot, seen: Seen) {
     }
     if let Some(backend) = CanvasBackend::with_canvas_object(canvas.clone()) {
         // A chart that cannot be drawn still has its sentence and table.
-        let _ = draw(&backend.into_drawing_area(), plot, &inks(canvas), scale);
+        let _ = draw(&backend.into_drawing_area(), plot, inks, scale);
     }
 }
 
 /// The colours of the style sheet, as they hold for this element.
-fn inks(element: &Element) -> Inks {
+fn read_inks(element: &Element) -> Inks {
     let style = web_sys::window().and_then(|w| w.get_computed_style(element).ok().flatten());
     let colour = |ink: Ink| {
         let value = style.as_ref()?.get_property_value(ink.token()).ok()?;
