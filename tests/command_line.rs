@@ -34,7 +34,8 @@ fn run_prints_report_ledger_and_hash_and_repeats_itself() {
 fn json_states_sum_to_the_bill() {
     let o = lab(&["run", "sandbox", "--until", "30m", "--json"]);
     let v: serde_json::Value = serde_json::from_str(&out(&o)).expect("JSON");
-    let sum: f64 = v["ledger"].as_array().expect("rows").iter().map(|r| r["gpu_minutes"].as_f64().expect("number")).sum();
+    let sum: f64 =
+        v["ledger"].as_array().expect("rows").iter().map(|r| r["gpu_minutes"].as_f64().expect("number")).sum();
     let bill = v["bill_gpu_minutes"].as_f64().expect("number");
     assert!((sum - bill).abs() < 1e-6 * bill, "{sum} against {bill}");
     let r = &v["requests"];
@@ -54,7 +55,8 @@ fn a_trace_drives_the_scaled_service() {
     let o = lab(&["run", "lying-signal", "--trace", &path, "--until", "10m", "--json"]);
     let v: serde_json::Value = serde_json::from_str(&out(&o)).expect("JSON");
     assert_eq!(v["requests"]["offered"], 60);
-    std::fs::write(&file, "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,374,many\n").expect("file");
+    std::fs::write(&file, "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,374,many\n")
+        .expect("file");
     refused(&["run", "lying-signal", "--trace", &path], &["line 2", "GeneratedTokens", "many"]);
     std::fs::remove_dir_all(&dir).expect("removed");
 }

@@ -35,19 +35,13 @@ pub enum Outcome {
 /// Compares and says both values where they differ.
 #[allow(dead_code)]
 pub fn same<T: PartialEq + std::fmt::Debug>(what: &str, expected: T, actual: T) -> Result<(), String> {
-    if expected == actual {
-        Ok(())
-    } else {
-        Err(format!("{what}: expected {expected:?}, actual {actual:?}"))
-    }
+    if expected == actual { Ok(()) } else { Err(format!("{what}: expected {expected:?}, actual {actual:?}")) }
 }
 
 fn folder(area: &str) -> PathBuf {
     match std::env::var_os("LAB_CONFORMANCE_DIR") {
         Some(dir) => PathBuf::from(dir).join(area),
-        None => PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-            .join("tests/conformance")
-            .join(area),
+        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/conformance").join(area),
     }
 }
 
@@ -69,9 +63,7 @@ fn run(area: &str, check: impl Fn(&str, &Value) -> Outcome) {
         let stem = file.file_stem().and_then(|s| s.to_str()).unwrap_or_default().to_owned();
         let text = std::fs::read_to_string(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
         let json: Value = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-        let cases = json["cases"]
-            .as_array()
-            .unwrap_or_else(|| panic!("{}: no `cases`", file.display()));
+        let cases = json["cases"].as_array().unwrap_or_else(|| panic!("{}: no `cases`", file.display()));
         for case in cases {
             total += 1;
             let name = case["id"].as_str().or(case["name"].as_str()).unwrap_or("unnamed");
@@ -89,12 +81,7 @@ fn run(area: &str, check: impl Fn(&str, &Value) -> Outcome) {
     } else {
         println!("{area}: {passed} of {total} (not built: {})", rest.join(", "));
     }
-    assert!(
-        failures.is_empty(),
-        "{} of {total} cases fail\n{}",
-        failures.len(),
-        failures.join("\n")
-    );
+    assert!(failures.is_empty(), "{} of {total} cases fail\n{}", failures.len(), failures.join("\n"));
 }
 
 fn not_built(area: &str) {

@@ -20,7 +20,15 @@ fn played(id: &str) -> Run {
     let acts = [
         (60, Command::Set { param: Param::Scheduler, value: 1 }),
         (61, Command::BuyNode { palette: 0, rack: RackId(0) }),
-        (61, Command::InjectSpike { service: ServiceId(0), requests: 40, over: Span::from_secs(20), long_prompt_tokens: 0 }),
+        (
+            61,
+            Command::InjectSpike {
+                service: ServiceId(0),
+                requests: 40,
+                over: Span::from_secs(20),
+                long_prompt_tokens: 0,
+            },
+        ),
         (200, Command::Set { param: Param::Signal, value: 2 }),
     ];
     for (at, command) in acts {

@@ -65,8 +65,23 @@ fn the_core_knows_no_web_clock_files_or_hash_order() {
     forbid(
         "sim",
         &[
-            "HashMap", "HashSet", "std::fs", "std::net", "std::thread", "std::env", "Instant::now", "SystemTime", "web_sys",
-            "js_sys", "gloo", "yew", "println!", "static mut", "thread_local!", "OnceLock", "Mutex",
+            "HashMap",
+            "HashSet",
+            "std::fs",
+            "std::net",
+            "std::thread",
+            "std::env",
+            "Instant::now",
+            "SystemTime",
+            "web_sys",
+            "js_sys",
+            "gloo",
+            "yew",
+            "println!",
+            "static mut",
+            "thread_local!",
+            "OnceLock",
+            "Mutex",
         ],
     );
 }

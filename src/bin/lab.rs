@@ -15,7 +15,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 #[derive(Parser)]
-#[command(name = "lab", version, about = "Seven of Eight, a GPU autoscaling lab: the same simulation as the page's, natively")]
+#[command(
+    name = "lab",
+    version,
+    about = "Seven of Eight, a GPU autoscaling lab: the same simulation as the page's, natively"
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Subcommands,

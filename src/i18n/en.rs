@@ -77,7 +77,9 @@ pub fn text(key: Key) -> &'static str {
         Key::PerSecond => "{n}/s",
         Key::SumNothing => "Nothing is measured yet.",
         Key::SumNoSample => "no sample",
-        Key::SumQueue => "{waiting, plural, one {# request waits} other {# requests wait}}, {arrivals} per second arrive.",
+        Key::SumQueue => {
+            "{waiting, plural, one {# request waits} other {# requests wait}}, {arrivals} per second arrive."
+        }
         Key::SumSignals => "Utilization {gpu}, memory {memory}, queue {queue} of its target, KV {kv}.",
         Key::SumReplicas => "Wished {raw}, after limits {desired}, ready {ready}.",
         Key::SumTtftMet => "{p99}: within the SLO of {slo}.",
@@ -94,10 +96,14 @@ pub fn text(key: Key) -> &'static str {
         Key::ShareTitle => "Share this run",
         Key::ShareLink => "Link",
         Key::ShareHash => "State hash",
-        Key::ShareHashHelp => "Whoever opens the link computes the same run. The lab compares this number and says if it came out differently.",
+        Key::ShareHashHelp => {
+            "Whoever opens the link computes the same run. The lab compares this number and says if it came out differently."
+        }
         Key::ShareFits => "{n} characters: fits into mail and course systems.",
         Key::ShareLong => "{n} characters: some mail and course systems cut links of more than 2,000.",
-        Key::ShareTooLong => "{n} characters: many programs refuse a link of this length, and the lab reads at most 16,384.",
+        Key::ShareTooLong => {
+            "{n} characters: many programs refuse a link of this length, and the lab reads at most 16,384."
+        }
         Key::Copy => "Copy link",
         Key::CopyByHand => "The browser refused the clipboard. The link is selected: copy it by hand.",
         Key::KeysTitle => "Keys",
@@ -114,17 +120,25 @@ pub fn text(key: Key) -> &'static str {
         Key::OwnScenario => "An experiment of your own.",
         Key::DropHere => "Drop a request trace (.csv) or an experiment (.yaml)",
         Key::NoticeRefused => "Refused: {why}",
-        Key::NoticeForked => "You changed the past at {at}: {n, plural, one {# later command is} other {# later commands are}} dropped.",
+        Key::NoticeForked => {
+            "You changed the past at {at}: {n, plural, one {# later command is} other {# later commands are}} dropped."
+        }
         Key::NoticeCopied => "Link copied.",
-        Key::NoticeOtherResult => "This run came out differently from the one that was shared: the link was made by another engine, or changed.",
-        Key::NoticeTrace => "{name}: {n, plural, one {# request} other {# requests}} in {length} now drive the scaled service.",
+        Key::NoticeOtherResult => {
+            "This run came out differently from the one that was shared: the link was made by another engine, or changed."
+        }
+        Key::NoticeTrace => {
+            "{name}: {n, plural, one {# request} other {# requests}} in {length} now drive the scaled service."
+        }
         Key::NoticeNotKept => "Preferences are not kept here: the browser blocks storage.",
         Key::Dismiss => "Dismiss",
         Key::EmbedStart => "Start",
         Key::EmbedOpenFull => "Open full lab",
         Key::EmbedNothing => "Nothing has been decided yet.",
         Key::PanicTitle => "The lab has stopped",
-        Key::PanicText => "An error in the program ended it. The report below holds the run; nothing was sent anywhere.",
+        Key::PanicText => {
+            "An error in the program ended it. The report below holds the run; nothing was sent anywhere."
+        }
         Key::PanicVersion => "version {version}",
         Key::PanicRun => "{scenario}, seed {seed}",
         Key::PanicReport => "Report",
@@ -274,7 +288,9 @@ pub fn text(key: Key) -> &'static str {
         Key::MapWaitQuotaGpus => "{gpus, plural, one {# GPU} other {# GPUs}} over its queue's quota",
         Key::MapWaitTurn => "waits for its turn or for victims to leave",
         Key::MapWaitPartners => "holds its GPUs, waits for partners",
-        Key::MapWaitPartnersGpus => "holds its GPUs, {gpus, plural, one {# partner GPU} other {# partner GPUs}} missing",
+        Key::MapWaitPartnersGpus => {
+            "holds its GPUs, {gpus, plural, one {# partner GPU} other {# partner GPUs}} missing"
+        }
         Key::MapWaitTopology => "not enough free GPUs inside one domain",
         Key::MapWaitTopologyGpus => "{gpus, plural, one {# free GPU} other {# free GPUs}} short inside one domain",
         Key::MapWaitFreeGpu => "waits for a free GPU",
@@ -768,26 +784,48 @@ pub fn text(key: Key) -> &'static str {
         // --- Scenario texts ---
         Key::ScenarioSandbox => "Sandbox",
         Key::SandboxQuestion => "What do you want to know?",
-        Key::SandboxStory => "Three kinds of GPU servers and three services; Karpenter may buy more. Change a switch, add a spike, launch the 70B model, and read why each controller did what it did.",
+        Key::SandboxStory => {
+            "Three kinds of GPU servers and three services; Karpenter may buy more. Change a switch, add a spike, launch the 70B model, and read why each controller did what it did."
+        }
         Key::SandboxHintOne => "Start with one question and one switch, and keep everything else as it is.",
-        Key::SandboxHintTwo => "Go back with the scrubber and act differently: the traffic stays the same, so the two runs can be compared.",
-        Key::SandboxHintThree => "A request trace (.csv) dropped on the page becomes the traffic of the scaled service.",
+        Key::SandboxHintTwo => {
+            "Go back with the scrubber and act differently: the traffic stays the same, so the two runs can be compared."
+        }
+        Key::SandboxHintThree => {
+            "A request trace (.csv) dropped on the page becomes the traffic of the scaled service."
+        }
         Key::TrapTitle => "The 7-of-8 trap",
-        Key::TrapQuestion => "A 70B model needs eight GPUs and seven are free. What does the cluster do with the seven?",
-        Key::TrapStory => "At 01:58:30 somebody launches llama-70b: eight pods with one GB200 each, useless below eight. Seven GB200 are free; the three free L40S do not count. Press play and watch what the seven cost.",
+        Key::TrapQuestion => {
+            "A 70B model needs eight GPUs and seven are free. What does the cluster do with the seven?"
+        }
+        Key::TrapStory => {
+            "At 01:58:30 somebody launches llama-70b: eight pods with one GB200 each, useless below eight. Seven GB200 are free; the three free L40S do not count. Press play and watch what the seven cost."
+        }
         Key::TrapTaskSee => "See seven GPUs held by a gang that cannot start",
         Key::TrapTaskStart => "Start it with less than 2 GPU-minutes held",
         Key::TrapTaskDomain => "Start it inside one NVLink domain",
-        Key::TrapHintOne => "kube-scheduler looks at one pod at a time. It cannot know that seven of them are worth nothing without the eighth.",
-        Key::TrapHintTwo => "There are two ways: an eighth GPU where the pods may run, or a scheduler that places all of them or none.",
-        Key::TrapHintThree => "Go back to before 01:58:30, switch placement to KAI, then add a GB200 tray to rack A. The gang starts only when all eight fit, and holds nothing until then.",
+        Key::TrapHintOne => {
+            "kube-scheduler looks at one pod at a time. It cannot know that seven of them are worth nothing without the eighth."
+        }
+        Key::TrapHintTwo => {
+            "There are two ways: an eighth GPU where the pods may run, or a scheduler that places all of them or none."
+        }
+        Key::TrapHintThree => {
+            "Go back to before 01:58:30, switch placement to KAI, then add a GB200 tray to rack A. The gang starts only when all eight fit, and holds nothing until then."
+        }
         Key::SignalTitle => "The lying signal",
         Key::SignalQuestion => "An HPA watches GPU utilization. Does it see that requests wait?",
-        Key::SignalStory => "From 09:00 the requests to chat-14b grow from one to eight a second. Two replicas serve them and fourteen GPUs stand by. The HPA reads GPU utilization, the share of time in which a GPU did anything at all, with a target of 95 %.",
+        Key::SignalStory => {
+            "From 09:00 the requests to chat-14b grow from one to eight a second. Two replicas serve them and fourteen GPUs stand by. The HPA reads GPU utilization, the share of time in which a GPU did anything at all, with a target of 95 %."
+        }
         Key::SignalTaskSee => "See the HPA keep its replicas while 50 requests wait",
         Key::SignalTaskCatchUp => "Serve the plateau with at least 4 replicas and an empty queue",
         Key::SignalHintOne => "Compare the lines of “What each signal sees”: which one moves when the queue grows?",
-        Key::SignalHintTwo => "A GPU that decodes one request is as busy as one that decodes forty. At most 100 % over a target of 95 % is 1.05, and that is inside the tolerance of 10 %.",
-        Key::SignalHintThree => "Set the signal to queue depth and watch the wish. A lower target for GPU utilization also scales up, but never comes down while anything is running.",
+        Key::SignalHintTwo => {
+            "A GPU that decodes one request is as busy as one that decodes forty. At most 100 % over a target of 95 % is 1.05, and that is inside the tolerance of 10 %."
+        }
+        Key::SignalHintThree => {
+            "Set the signal to queue depth and watch the wish. A lower target for GPU utilization also scales up, but never comes down while anything is running."
+        }
     }
 }

@@ -82,9 +82,7 @@ impl Lang {
             "en" => Some(en),
             "x-long" => Some(Lang { tag: "x-long", pseudo: Some(pseudo::long), ..en }),
             "x-double" => Some(Lang { tag: "x-double", pseudo: Some(pseudo::double), ..en }),
-            "x-rtl" => {
-                Some(Lang { tag: "x-rtl", direction: Direction::RightToLeft, pseudo: Some(pseudo::rtl), ..en })
-            }
+            "x-rtl" => Some(Lang { tag: "x-rtl", direction: Direction::RightToLeft, pseudo: Some(pseudo::rtl), ..en }),
             _ => None,
         }
     }

@@ -753,11 +753,7 @@ mod tests {
                 let text = lang.template(*key);
                 assert!(!text.trim().is_empty(), "{}: {key:?} is empty", lang.tag);
                 for name in template::placeholders(&text) {
-                    assert!(
-                        key.fields().contains(&name.as_str()),
-                        "{}: {key:?} has no value `{name}`",
-                        lang.tag
-                    );
+                    assert!(key.fields().contains(&name.as_str()), "{}: {key:?} has no value `{name}`", lang.tag);
                 }
             }
         }

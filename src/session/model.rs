@@ -2,9 +2,9 @@
 
 use super::run::Run;
 use crate::i18n;
+pub use crate::problem::Problem;
 use crate::scenario::{self, Task};
 use crate::share::Origin;
-pub use crate::problem::Problem;
 use crate::sim::command::{Command, Refusal};
 use crate::sim::id::{GroupId, NodeId};
 use crate::sim::snapshot::Snapshot;
@@ -61,13 +61,23 @@ pub enum Dialog {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notice {
     /// A command was refused; nothing changed.
-    Refused { command: Command, why: Refusal },
+    Refused {
+        command: Command,
+        why: Refusal,
+    },
     /// The future that was recorded after this moment is gone: the run forked here.
-    Forked { at: Time, commands_dropped: usize },
+    Forked {
+        at: Time,
+        commands_dropped: usize,
+    },
     LinkCopied,
     /// The link's run came out differently: it was made with another engine, or tampered with.
     OtherResult,
-    TraceLoaded { name: String, requests: usize, length: Span },
+    TraceLoaded {
+        name: String,
+        requests: usize,
+        length: Span,
+    },
     /// Storage is blocked: preferences are not kept.
     NotKept,
 }
@@ -76,15 +86,27 @@ pub enum Notice {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
     /// Open a library scenario afresh.
-    OpenScenario { id: String, seed: Option<u64> },
+    OpenScenario {
+        id: String,
+        seed: Option<u64>,
+    },
     /// Open a whole URL fragment (without `#`).
     OpenLink(String),
     /// A scenario file that was dropped or chosen.
-    OpenFile { name: String, text: String },
+    OpenFile {
+        name: String,
+        text: String,
+    },
     /// A request trace that was read; it replaces the traffic of the scaled service.
-    LoadTrace { name: String, trace: Arc<Trace> },
+    LoadTrace {
+        name: String,
+        trace: Arc<Trace>,
+    },
     /// A file was dropped that could not be read.
-    ShowProblems { title: i18n::Message, problems: Vec<Problem> },
+    ShowProblems {
+        title: i18n::Message,
+        problems: Vec<Problem>,
+    },
     TogglePlay,
     Pause,
     SetSpeed(Speed),
@@ -118,7 +140,10 @@ pub enum Effect {
     /// Put this fragment (without `#`) into the address, replacing the entry.
     ReplaceFragment(String),
     /// Keep a preference (`theme`, `lang`) if storage is there.
-    Store { key: &'static str, value: String },
+    Store {
+        key: &'static str,
+        value: String,
+    },
     /// Say this in the polite live region.
     Announce(i18n::Message),
 }

@@ -163,8 +163,5 @@ fn cycle_theme(model: &mut Model) -> Vec<Effect> {
 fn set_lang(model: &mut Model, tag: &str) -> Vec<Effect> {
     let Some(lang) = Lang::from_tag(tag) else { return Vec::new() };
     model.lang = lang;
-    vec![
-        Effect::Store { key: "lang", value: tag.to_owned() },
-        Effect::Announce(i18n::Message::LabTitle),
-    ]
+    vec![Effect::Store { key: "lang", value: tag.to_owned() }, Effect::Announce(i18n::Message::LabTitle)]
 }

@@ -68,33 +68,22 @@ pub fn decode(link: &str) -> Result<Vec<u8>, LinkError> {
         None => return Err(other_version(link)),
     };
     if link.len() > ENCODED_CHARS_MAX {
-        return Err(LinkError::TooLong {
-            chars: link.chars().count(),
-        });
+        return Err(LinkError::TooLong { chars: link.chars().count() });
     }
     let mut bytes = inflated(&packed(text)?, link.len())?;
     let Some(length) = bytes.len().checked_sub(CRC_BYTES) else {
-        return Err(LinkError::BadData {
-            unpacked_bytes: bytes.len(),
-        });
+        return Err(LinkError::BadData { unpacked_bytes: bytes.len() });
     };
     let mut stored = [0; CRC_BYTES];
     stored.copy_from_slice(&bytes[length..]);
     bytes.truncate(length);
     let (stored, computed) = (u32::from_le_bytes(stored), crc32fast::hash(&bytes));
-    if stored == computed {
-        Ok(bytes)
-    } else {
-        Err(LinkError::WrongChecksum { stored, computed })
-    }
+    if stored == computed { Ok(bytes) } else { Err(LinkError::WrongChecksum { stored, computed }) }
 }
 
 fn other_version(link: &str) -> LinkError {
     const DIGITS_MAX: usize = 9;
-    let version = link
-        .strip_prefix('x')
-        .and_then(|rest| rest.split_once('='))
-        .map(|(digits, _)| digits);
+    let version = link.strip_prefix('x').and_then(|rest| rest.split_once('=')).map(|(digits, _)| digits);
     match version {
         Some(v) if (1..=DIGITS_MAX).contains(&v.len()) && v.bytes().all(|b| b.is_ascii_digit()) => {
             LinkError::UnknownVersion { version: v.to_owned() }
@@ -109,14 +98,9 @@ fn packed(text: &str) -> Result<Vec<u8>, LinkError> {
         DecodeSliceError::DecodeError(DecodeError::InvalidByte(offset, _)) => LinkError::BadCharacter {
             position: PREFIX.len() + offset + 1,
             // All bytes before the offset are ASCII, so it is the start of a character.
-            found: text
-                .get(offset..)
-                .and_then(|rest| rest.chars().next())
-                .unwrap_or(char::REPLACEMENT_CHARACTER),
+            found: text.get(offset..).and_then(|rest| rest.chars().next()).unwrap_or(char::REPLACEMENT_CHARACTER),
         },
-        _ => LinkError::CutOff {
-            chars: PREFIX.len() + text.len(),
-        },
+        _ => LinkError::CutOff { chars: PREFIX.len() + text.len() },
     })?;
     bytes.truncate(length);
     Ok(bytes)
@@ -139,9 +123,7 @@ fn inflated(packed: &[u8], chars: usize) -> Result<Vec<u8>, LinkError> {
         written += more_written;
         match status {
             TINFLStatus::Done if read < packed.len() => {
-                return Err(LinkError::TrailingData {
-                    bytes: packed.len() - read,
-                });
+                return Err(LinkError::TrailingData { bytes: packed.len() - read });
             }
             TINFLStatus::Done => {
                 out.truncate(written);
@@ -152,9 +134,7 @@ fn inflated(packed: &[u8], chars: usize) -> Result<Vec<u8>, LinkError> {
             // It asks for bytes that are not there.
             TINFLStatus::FailedCannotMakeProgress => return Err(LinkError::CutOff { chars }),
             _ => {
-                return Err(LinkError::BadData {
-                    unpacked_bytes: written,
-                });
+                return Err(LinkError::BadData { unpacked_bytes: written });
             }
         }
     }
@@ -174,10 +154,7 @@ mod tests {
 
     #[test]
     fn links_of_the_first_release_open() {
-        assert_eq!(
-            decode(LINK),
-            Ok(br#"{"seed":7,"commands":["launch_gang","move_node"]}"#.to_vec())
-        );
+        assert_eq!(decode(LINK), Ok(br#"{"seed":7,"commands":["launch_gang","move_node"]}"#.to_vec()));
     }
 
     #[test]
@@ -201,13 +178,7 @@ mod tests {
         let broken = link.replacen(link.chars().nth(9).unwrap(), "*", 1);
         let position = broken.find('*').unwrap() + 1;
         assert_eq!(decode(&broken), Err(LinkError::BadCharacter { position, found: '*' }));
-        assert_eq!(
-            decode("x1=aé"),
-            Err(LinkError::BadCharacter {
-                position: 5,
-                found: 'é'
-            })
-        );
+        assert_eq!(decode("x1=aé"), Err(LinkError::BadCharacter { position: 5, found: 'é' }));
         assert_eq!(decode("x1=abcde"), Err(LinkError::CutOff { chars: 8 }));
         for chars in PREFIX.len()..link.len() {
             assert_eq!(decode(&link[..chars]), Err(LinkError::CutOff { chars }));
@@ -222,13 +193,7 @@ mod tests {
         bytes.extend_from_slice(&crc32fast::hash(b"hullo").to_le_bytes());
         let link = raw(&miniz_oxide::deflate::compress_to_vec(&bytes, 6));
         let computed = crc32fast::hash(b"hello");
-        assert_eq!(
-            decode(&link),
-            Err(LinkError::WrongChecksum {
-                stored: crc32fast::hash(b"hullo"),
-                computed
-            })
-        );
+        assert_eq!(decode(&link), Err(LinkError::WrongChecksum { stored: crc32fast::hash(b"hullo"), computed }));
         let short = raw(&miniz_oxide::deflate::compress_to_vec(b"abc", 6));
         assert_eq!(decode(&short), Err(LinkError::BadData { unpacked_bytes: 3 }));
     }
@@ -244,17 +209,11 @@ mod tests {
     fn limits_hold_at_and_above() {
         let largest = vec![7; PAYLOAD_BYTES_MAX];
         assert_eq!(decode(&encode(&largest)), Ok(largest));
-        assert_eq!(
-            decode(&encode(&vec![7; PAYLOAD_BYTES_MAX + 1])),
-            Err(LinkError::TooLarge)
-        );
+        assert_eq!(decode(&encode(&vec![7; PAYLOAD_BYTES_MAX + 1])), Err(LinkError::TooLarge));
         assert_eq!(decode(&encode(&vec![0; 10_000_000])), Err(LinkError::TooLarge));
 
         let text = |chars: usize| format!("{PREFIX}{}", "A".repeat(chars - PREFIX.len()));
-        assert!(!matches!(
-            decode(&text(ENCODED_CHARS_MAX)),
-            Err(LinkError::TooLong { .. })
-        ));
+        assert!(!matches!(decode(&text(ENCODED_CHARS_MAX)), Err(LinkError::TooLong { .. })));
         let chars = ENCODED_CHARS_MAX + 1;
         assert_eq!(decode(&text(chars)), Err(LinkError::TooLong { chars }));
     }

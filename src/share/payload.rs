@@ -13,7 +13,10 @@ use serde::{Deserialize, Serialize};
 pub enum Origin {
     Library(String),
     /// A file: its name and its text.
-    File { name: String, text: String },
+    File {
+        name: String,
+        text: String,
+    },
 }
 
 /// A run as a link carries it. Fields are only ever appended.

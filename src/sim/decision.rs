@@ -54,20 +54,55 @@ pub enum Verdict {
     /// A command was carried out.
     Did(Command),
     /// A command was refused.
-    Refused { command: Command, why: Refusal },
+    Refused {
+        command: Command,
+        why: Refusal,
+    },
     /// kube-scheduler placed some pods of a group, one by one; `placed` of `total` hold GPUs.
-    PodsBound { group: GroupId, placed: u32, total: u32, min_member: u32, nodes: Vec<NodeId> },
+    PodsBound {
+        group: GroupId,
+        placed: u32,
+        total: u32,
+        min_member: u32,
+        nodes: Vec<NodeId>,
+    },
     /// kube-scheduler found no node for a pod; `bound` others of its group hold GPUs.
-    PodUnschedulable { pod: PodId, rank: u32, group: GroupId, counts: NodeCounts, bound: u32, total: u32 },
+    PodUnschedulable {
+        pod: PodId,
+        rank: u32,
+        group: GroupId,
+        counts: NodeCounts,
+        bound: u32,
+        total: u32,
+    },
     /// KAI placed a whole gang in one statement.
-    GangPlaced { group: GroupId, total: u32, domains: u32, nodes: Vec<NodeId> },
+    GangPlaced {
+        group: GroupId,
+        total: u32,
+        domains: u32,
+        nodes: Vec<NodeId>,
+    },
     /// KAI holds a gang back: `fit` of `need` would fit. `best_domain` GPUs are free in the
     /// best domain of the required level, where a level was required.
-    GangDeferred { group: GroupId, fit: u32, need: u32, missing: u32, best_domain: Option<u32> },
+    GangDeferred {
+        group: GroupId,
+        fit: u32,
+        need: u32,
+        missing: u32,
+        best_domain: Option<u32>,
+    },
     /// KAI gave up a gang that stayed below its minimum.
-    StaleEvicted { group: GroupId, held: Span },
+    StaleEvicted {
+        group: GroupId,
+        held: Span,
+    },
     /// All members are there; the group stopped holding GPUs idle.
-    GangComplete { group: GroupId, held: Span, gpu_time: Span, cost: Microusd },
+    GangComplete {
+        group: GroupId,
+        held: Span,
+        gpu_time: Span,
+        cost: Microusd,
+    },
     /// One HPA sync: the numbers of the formula in order.
     HpaSync {
         service: ServiceId,
@@ -84,46 +119,122 @@ pub enum Verdict {
         waiting: u32,
     },
     /// Replicas were changed by hand or by script.
-    ReplicasSet { service: ServiceId, from: u32, to: u32 },
+    ReplicasSet {
+        service: ServiceId,
+        from: u32,
+        to: u32,
+    },
     /// Karpenter buys a node for `pods` pending pods.
-    NodeBought { node: NodeId, instance: &'static str, pods: u32, price_per_hour: Microusd, ready_in: Span },
+    NodeBought {
+        node: NodeId,
+        instance: &'static str,
+        pods: u32,
+        price_per_hour: Microusd,
+        ready_in: Span,
+    },
     /// Karpenter found no instance type for a pod.
-    NoNodeFits { pod: PodId, group: GroupId },
+    NoNodeFits {
+        pod: PodId,
+        group: GroupId,
+    },
     /// Karpenter found nothing to buy because a pool's limit is reached.
-    PoolLimit { pod: PodId, group: GroupId },
+    PoolLimit {
+        pod: PodId,
+        group: GroupId,
+    },
     /// A node reached a stage of its bring-up.
-    NodeReached { node: NodeId, stage: NodeStage, took: Span },
+    NodeReached {
+        node: NodeId,
+        stage: NodeStage,
+        took: Span,
+    },
     /// Consolidation chose nodes to remove or replace; it acts after the validation delay.
-    ConsolidationPlanned { nodes: Vec<NodeId>, empty: bool, pods: u32, replacement: Option<&'static str>, saves_per_hour: Microusd },
+    ConsolidationPlanned {
+        nodes: Vec<NodeId>,
+        empty: bool,
+        pods: u32,
+        replacement: Option<&'static str>,
+        saves_per_hour: Microusd,
+    },
     /// Consolidation evicts: requests in flight get `grace` to finish.
-    ConsolidationEvicts { node: NodeId, pods: u32, in_flight: u32, grace: Span, saves_per_hour: Microusd },
+    ConsolidationEvicts {
+        node: NodeId,
+        pods: u32,
+        in_flight: u32,
+        grace: Span,
+        saves_per_hour: Microusd,
+    },
     /// The plan no longer held at validation.
-    ConsolidationDropped { nodes: Vec<NodeId> },
+    ConsolidationDropped {
+        nodes: Vec<NodeId>,
+    },
     /// Nothing to consolidate; what kept the best candidate.
-    ConsolidationKept { node: NodeId, why: KeptBecause },
-    NodeReleased { node: NodeId, paid: Microusd },
+    ConsolidationKept {
+        node: NodeId,
+        why: KeptBecause,
+    },
+    NodeReleased {
+        node: NodeId,
+        paid: Microusd,
+    },
     /// A replica began to stop.
-    DrainStarted { group: GroupId, in_flight: u32, grace: Span },
+    DrainStarted {
+        group: GroupId,
+        in_flight: u32,
+        grace: Span,
+    },
     /// A replica stopped; `lost` requests were cut off.
-    DrainEnded { group: GroupId, finished: u32, lost: u32 },
+    DrainEnded {
+        group: GroupId,
+        finished: u32,
+        lost: u32,
+    },
     /// A replica serves; how long each stage took.
-    ReplicaReady { group: GroupId, pending: Span, image: Span, weights: Span, warm_up: Span },
+    ReplicaReady {
+        group: GroupId,
+        pending: Span,
+        image: Span,
+        weights: Span,
+        warm_up: Span,
+    },
     /// The engine refuses to start: the weights or the context do not fit.
-    EngineRefused { group: GroupId, short_gib_tenths: u32 },
+    EngineRefused {
+        group: GroupId,
+        short_gib_tenths: u32,
+    },
     /// The engine refuses a prompt beyond its context limit.
-    PromptRefused { service: ServiceId, tokens: u32, limit: u32 },
+    PromptRefused {
+        service: ServiceId,
+        tokens: u32,
+        limit: u32,
+    },
     /// An announced spike began.
-    SpikeBegan { service: ServiceId, requests: u32, over: Span, long_prompt_tokens: u32 },
+    SpikeBegan {
+        service: ServiceId,
+        requests: u32,
+        over: Span,
+        long_prompt_tokens: u32,
+    },
     /// The long prompt's answer began, or its client gave up.
-    LongPromptAnswered { service: ServiceId, tokens: u32, after: Span },
-    LongPromptLost { service: ServiceId, tokens: u32, after: Span },
+    LongPromptAnswered {
+        service: ServiceId,
+        tokens: u32,
+        after: Span,
+    },
+    LongPromptLost {
+        service: ServiceId,
+        tokens: u32,
+        after: Span,
+    },
 }
 
 /// Why consolidation left its best candidate alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum KeptBecause {
     /// `consolidateAfter` has not passed: what remains.
-    NotConsolidatable { remaining: Span },
+    NotConsolidatable {
+        remaining: Span,
+    },
     /// It has pods and the policy is WhenEmpty.
     NotEmpty,
     PodsDoNotFit,

@@ -125,9 +125,11 @@ impl Param {
     pub fn parse(self, text: &str) -> Result<i64, ParamError> {
         let text = text.trim();
         match self.kind() {
-            Kind::Choice(ids) => ids.iter().position(|id| id.eq_ignore_ascii_case(text)).map(|i| i as i64).ok_or_else(|| {
-                ParamError::Choice { id: self.id().into(), choices: ids.join(", "), given: clip(text) }
-            }),
+            Kind::Choice(ids) => {
+                ids.iter().position(|id| id.eq_ignore_ascii_case(text)).map(|i| i as i64).ok_or_else(|| {
+                    ParamError::Choice { id: self.id().into(), choices: ids.join(", "), given: clip(text) }
+                })
+            }
             Kind::Seconds { .. } => {
                 let (digits, factor) = match text.as_bytes().last() {
                     Some(b's') => (&text[..text.len() - 1], 1),

@@ -33,10 +33,7 @@ struct Position {
 impl From<Stream> for Position {
     fn from(stream: Stream) -> Position {
         // Past 2^64 words no simulation comes.
-        Position {
-            key: stream.0.get_seed(),
-            words: stream.0.get_word_pos() as u64,
-        }
+        Position { key: stream.0.get_seed(), words: stream.0.get_word_pos() as u64 }
     }
 }
 
@@ -60,11 +57,7 @@ impl LogNormal {
     /// By the mean and coefficient of variation of the value itself.
     pub fn new(mean: f64, cv: f64) -> LogNormal {
         let variance = math::ln(1.0 + cv * cv);
-        LogNormal {
-            mean,
-            sigma: variance.sqrt(),
-            half_variance: variance / 2.0,
-        }
+        LogNormal { mean, sigma: variance.sqrt(), half_variance: variance / 2.0 }
     }
 
     /// Draws once.
@@ -80,9 +73,7 @@ pub fn fnv1a64(bytes: &[u8]) -> u64 {
 
 /// Continues an FNV-1a hash.
 pub fn fnv1a64_on(hash: u64, bytes: &[u8]) -> u64 {
-    bytes.iter().fold(hash, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    bytes.iter().fold(hash, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 impl Stream {
@@ -341,11 +332,7 @@ pub fn normal_quantile(p: f64) -> f64 {
     }
     let tail = if q < 0.0 { p } else { 1.0 - p };
     let r = (-math::ln(tail)).sqrt();
-    let value = if r <= 5.0 {
-        ratio(&MIDDLE, r - 1.6)
-    } else {
-        ratio(&FAR, r - 5.0)
-    };
+    let value = if r <= 5.0 { ratio(&MIDDLE, r - 1.6) } else { ratio(&FAR, r - 5.0) };
     if q < 0.0 { -value } else { value }
 }
 

@@ -14,10 +14,7 @@ fn moments(mut draw: impl FnMut(&mut Stream) -> f64) -> (f64, f64) {
 }
 
 fn near(found: f64, wanted: f64, tolerance: f64) {
-    assert!(
-        (found - wanted).abs() <= tolerance,
-        "{found} is not {wanted} ± {tolerance}"
-    );
+    assert!((found - wanted).abs() <= tolerance, "{found} is not {wanted} ± {tolerance}");
 }
 
 #[test]
@@ -25,15 +22,7 @@ fn the_first_words_are_fixed_for_ever() {
     let mut plain = Stream::new(7, "arrivals");
     let mut fifth = Stream::with_ordinal(7, "boot", 5);
     let words = [plain.bits(), plain.bits(), fifth.bits(), fifth.bits()].map(|w| format!("{w:016x}"));
-    assert_eq!(
-        words,
-        [
-            "08364ce293df272a",
-            "d4ba046d24a1a3fe",
-            "0fe0d7189d5c98fc",
-            "8d7eaaca174b4a0b"
-        ]
-    );
+    assert_eq!(words, ["08364ce293df272a", "d4ba046d24a1a3fe", "0fe0d7189d5c98fc", "8d7eaaca174b4a0b"]);
 }
 
 #[test]

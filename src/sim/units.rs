@@ -9,15 +9,8 @@ use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serializer};
 use std::fmt;
 
-const UNITS: [(&str, u64); 7] = [
-    ("ms", 1_000),
-    ("us", 1),
-    ("µs", 1),
-    ("μs", 1),
-    ("h", 3_600_000_000),
-    ("m", 60_000_000),
-    ("s", 1_000_000),
-];
+const UNITS: [(&str, u64); 7] =
+    [("ms", 1_000), ("us", 1), ("µs", 1), ("μs", 1), ("h", 3_600_000_000), ("m", 60_000_000), ("s", 1_000_000)];
 /// Microseconds of a day.
 pub const DAY_US: u64 = 86_400_000_000;
 
@@ -51,18 +44,13 @@ pub fn parse_span(text: &str) -> Result<Span, UnitError> {
     while !rest.is_empty() {
         let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(wrong)?;
         let (number, after) = rest.split_at(end);
-        let (unit, unit_us) = UNITS
-            .iter()
-            .find(|(unit, _)| after.starts_with(unit))
-            .ok_or_else(wrong)?;
+        let (unit, unit_us) = UNITS.iter().find(|(unit, _)| after.starts_with(unit)).ok_or_else(wrong)?;
         let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
         if (whole.is_empty() && decimals.is_empty()) || decimals.contains('.') {
             return Err(wrong());
         }
         let part = part_us(whole, decimals, *unit_us);
-        total = part
-            .and_then(|p| total.checked_add(p))
-            .ok_or_else(|| UnitError::TooLong(excerpt(text)))?;
+        total = part.and_then(|p| total.checked_add(p)).ok_or_else(|| UnitError::TooLong(excerpt(text)))?;
         rest = &after[unit.len()..];
     }
     if text.is_empty() { Err(wrong()) } else { Ok(Span(total)) }
@@ -86,13 +74,7 @@ fn part_us(whole: &str, decimals: &str, unit_us: u64) -> Option<u64> {
 pub fn format_span(span: Span) -> String {
     let mut rest = span.0;
     let mut text = String::new();
-    for (unit, unit_us) in [
-        ("h", 3_600_000_000),
-        ("m", 60_000_000),
-        ("s", 1_000_000),
-        ("ms", 1_000),
-        ("us", 1),
-    ] {
+    for (unit, unit_us) in [("h", 3_600_000_000), ("m", 60_000_000), ("s", 1_000_000), ("ms", 1_000), ("us", 1)] {
         if rest >= unit_us {
             text += &format!("{}{unit}", rest / unit_us);
             rest %= unit_us;
@@ -113,11 +95,7 @@ pub fn parse_time_of_day(text: &str) -> Result<Span, UnitError> {
         _ => Err(wrong()),
     };
     let seconds = field(24, true)? * 3600 + field(60, true)? * 60 + field(60, false)?;
-    if fields.next().is_some() {
-        Err(wrong())
-    } else {
-        Ok(Span::from_secs(seconds))
-    }
+    if fields.next().is_some() { Err(wrong()) } else { Ok(Span::from_secs(seconds)) }
 }
 
 /// Writes a length since midnight as "HH:MM" or "HH:MM:SS"; whole days and parts of a second are
@@ -125,11 +103,7 @@ pub fn parse_time_of_day(text: &str) -> Result<Span, UnitError> {
 pub fn format_time_of_day(span: Span) -> String {
     let seconds = span.0 % DAY_US / 1_000_000;
     let (h, m, s) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    if s == 0 {
-        format!("{h:02}:{m:02}")
-    } else {
-        format!("{h:02}:{m:02}:{s:02}")
-    }
+    if s == 0 { format!("{h:02}:{m:02}") } else { format!("{h:02}:{m:02}:{s:02}") }
 }
 
 /// Takes text by `parse`.
@@ -164,10 +138,7 @@ pub mod span {
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Span, D::Error> {
         if deserializer.is_human_readable() {
-            deserializer.deserialize_str(Text {
-                wanted: SPAN_WANTED,
-                parse: parse_span,
-            })
+            deserializer.deserialize_str(Text { wanted: SPAN_WANTED, parse: parse_span })
         } else {
             u64::deserialize(deserializer).map(Span)
         }
@@ -205,17 +176,10 @@ pub mod time_of_day {
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Span, D::Error> {
         if deserializer.is_human_readable() {
-            deserializer.deserialize_str(Text {
-                wanted: DAY_WANTED,
-                parse: parse_time_of_day,
-            })
+            deserializer.deserialize_str(Text { wanted: DAY_WANTED, parse: parse_time_of_day })
         } else {
             let span = u64::deserialize(deserializer).map(Span)?;
-            if span.0 < DAY_US {
-                Ok(span)
-            } else {
-                Err(D::Error::custom("a time of day lies past midnight"))
-            }
+            if span.0 < DAY_US { Ok(span) } else { Err(D::Error::custom("a time of day lies past midnight")) }
         }
     }
 }
@@ -256,22 +220,8 @@ mod tests {
     fn times_of_day_are_lengths_since_midnight() {
         assert_eq!(parse_time_of_day("01:58"), Ok(Span::from_mins(118)));
         assert_eq!(parse_time_of_day("23:59:59"), Ok(Span::from_secs(86_399)));
-        for text in [
-            "",
-            "1:58",
-            "24:00",
-            "12:60",
-            "12:00:60",
-            "12",
-            "12:00:00:00",
-            "ab:cd",
-            "+1:00",
-        ] {
-            assert_eq!(
-                parse_time_of_day(text),
-                Err(UnitError::NotATimeOfDay(text.into())),
-                "{text}"
-            );
+        for text in ["", "1:58", "24:00", "12:60", "12:00:60", "12", "12:00:00:00", "ab:cd", "+1:00"] {
+            assert_eq!(parse_time_of_day(text), Err(UnitError::NotATimeOfDay(text.into())), "{text}");
         }
     }
 
@@ -287,11 +237,7 @@ mod tests {
 
     #[test]
     fn readable_and_compact_formats_agree() {
-        let both = Both {
-            every: Span(90_000_000),
-            after: Some(Span(1)),
-            from: Span::from_mins(118),
-        };
+        let both = Both { every: Span(90_000_000), after: Some(Span(1)), from: Span::from_mins(118) };
         let json = serde_json::to_string(&both).unwrap();
         assert_eq!(json, r#"{"every":"1m30s","after":"1us","from":"01:58"}"#);
         assert_eq!(serde_json::from_str::<Both>(&json).unwrap(), both);

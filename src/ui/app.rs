@@ -240,9 +240,7 @@ impl App {
             self.address = None;
         } else if !embed {
             let link = ctx.link().clone();
-            self.address = Some(Timeout::new(ADDRESS_AFTER_MS, move || {
-                link.send_message(Msg::AddressDue)
-            }));
+            self.address = Some(Timeout::new(ADDRESS_AFTER_MS, move || link.send_message(Msg::AddressDue)));
         }
     }
 
@@ -286,11 +284,7 @@ impl App {
                 (crate::share::Origin::Library(id), true) => {
                     let seed = model.run.world().setup().seed;
                     let library_seed = crate::scenario::library(id).and_then(Result::ok).map(|s| s.setup.seed);
-                    if library_seed == Some(seed) {
-                        format!("s={id}")
-                    } else {
-                        format!("s={id}&seed={seed}")
-                    }
+                    if library_seed == Some(seed) { format!("s={id}") } else { format!("s={id}&seed={seed}") }
                 }
                 _ => session::link(&model).0,
             }
@@ -310,14 +304,8 @@ fn listeners(ctx: &Context<App>, single_keys: &Rc<Cell<bool>>) -> Vec<EventListe
     }
     if let Some(document) = page::document() {
         let changed = link.callback(|()| Msg::Surroundings);
-        all.push(EventListener::new(&document, "visibilitychange", move |_| {
-            changed.emit(())
-        }));
-        all.extend(shell::files::listen_for_drops(
-            &document,
-            link.callback(Msg::File),
-            link.callback(Msg::Dragging),
-        ));
+        all.push(EventListener::new(&document, "visibilitychange", move |_| changed.emit(())));
+        all.extend(shell::files::listen_for_drops(&document, link.callback(Msg::File), link.callback(Msg::Dragging)));
     }
     if let Some(window) = web_sys::window() {
         let changed = link.callback(|()| Msg::HashChanged);

@@ -28,9 +28,7 @@ pub fn last_decision(props: &LastProps) -> Html {
     let said = match props.decisions.iter().rev().find(|d| d.is_milestone()) {
         Some(last) => {
             let sentence: Arg = sentence(last, &Names::of(&props.snapshot)).into();
-            let at = Text::Word {
-                word: clock(props.snapshot.day_start, last.at),
-            };
+            let at = Text::Word { word: clock(props.snapshot.day_start, last.at) };
             html! { <><span class="muted">{ say(&lang, &at) }</span>{ " " }{ say(&lang, &Text::Word { word: sentence }) }</> }
         }
         None => html! { <span class="muted">{ say(&lang, &Text::EmbedNothing) }</span> },

@@ -23,9 +23,7 @@ pub struct HeaderProps {
 pub fn header(props: &HeaderProps) -> Html {
     let lang = props.lang;
     let send = |message: Message| props.on_message.reform(move |_| message.clone());
-    let seed = Text::SeedNumber {
-        seed: props.seed.to_string().into(),
-    };
+    let seed = Text::SeedNumber { seed: props.seed.to_string().into() };
     html! {
         <header class="bar">
             <p class="brand">
@@ -111,11 +109,7 @@ fn languages(props: &HeaderProps) -> Html {
     }
     let option = |l: Lang| {
         let pseudo = l.tag.starts_with("x-");
-        let name = if pseudo {
-            AttrValue::from(l.tag)
-        } else {
-            say(&l, &Text::LanguageName)
-        };
+        let name = if pseudo { AttrValue::from(l.tag) } else { say(&l, &Text::LanguageName) };
         html! { <option value={l.tag} lang={l.tag} selected={l == props.lang}>{ name }</option> }
     };
     html! {
@@ -132,11 +126,7 @@ fn theme(props: &HeaderProps) -> Html {
         Theme::Dark => Text::ThemeDark,
     };
     let name = say(&props.lang, &text);
-    let glyph = if shell::page::is_dark(props.theme) {
-        "◑"
-    } else {
-        "◐"
-    };
+    let glyph = if shell::page::is_dark(props.theme) { "◑" } else { "◐" };
     html! {
         <button class="button" data-testid="theme" title={name.clone()} aria-label={name}
             onclick={props.on_message.reform(|_| Message::CycleTheme)}>

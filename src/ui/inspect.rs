@@ -20,16 +20,10 @@ pub struct Props {
 /// What is selected, if it still exists.
 pub fn inspected(selection: &Selection, snapshot: &Snapshot, names: &Names) -> Option<Inspected> {
     match selection {
-        Selection::Node(id) => snapshot
-            .nodes
-            .iter()
-            .find(|n| n.id == *id)
-            .map(|n| inspect::node(n, snapshot, names)),
-        Selection::Group(id) => snapshot
-            .groups
-            .iter()
-            .find(|g| g.id == *id)
-            .map(|g| inspect::group(g, snapshot, names)),
+        Selection::Node(id) => snapshot.nodes.iter().find(|n| n.id == *id).map(|n| inspect::node(n, snapshot, names)),
+        Selection::Group(id) => {
+            snapshot.groups.iter().find(|g| g.id == *id).map(|g| inspect::group(g, snapshot, names))
+        }
         Selection::Nothing | Selection::Decision(_) => None,
     }
 }

@@ -43,20 +43,13 @@ fn layer_id(layer: Layer) -> &'static str {
 }
 
 fn card(props: &Props, prefix: &AttrValue, layer: Layer) -> Html {
-    let Props {
-        snapshot,
-        lang,
-        on_message,
-        compact,
-    } = props;
+    let Props { snapshot, lang, on_message, compact } = props;
     let policy = &snapshot.policy;
     let (title, question) = cards::title(layer);
     let (tone, verdict) = cards::verdict(layer, snapshot);
     let id = layer_id(layer);
     let title_id = format!("{prefix}-{id}");
-    let formula = (layer == Layer::Replicas && !compact)
-        .then(|| cards::replicas_formula(snapshot))
-        .flatten();
+    let formula = (layer == Layer::Replicas && !compact).then(|| cards::replicas_formula(snapshot)).flatten();
     let rows = cards::settings(layer, policy).into_iter().map(|param| {
         html! { <Setting key={param.id()} {param} policy={policy.clone()} lang={*lang} {prefix} {on_message} /> }
     });

@@ -20,13 +20,10 @@ pub struct NoticeProps {
 
 fn words(notice: &Notice, day_start: Span) -> Text {
     match notice {
-        Notice::Refused { why, .. } => Text::NoticeRefused {
-            why: refusal_message(why).into(),
-        },
-        Notice::Forked { at, commands_dropped } => Text::NoticeForked {
-            at: clock(day_start, *at),
-            n: (*commands_dropped).into(),
-        },
+        Notice::Refused { why, .. } => Text::NoticeRefused { why: refusal_message(why).into() },
+        Notice::Forked { at, commands_dropped } => {
+            Text::NoticeForked { at: clock(day_start, *at), n: (*commands_dropped).into() }
+        }
         Notice::LinkCopied => Text::NoticeCopied,
         Notice::OtherResult => Text::NoticeOtherResult,
         Notice::TraceLoaded { name, requests, length } => Text::NoticeTrace {
@@ -43,10 +40,7 @@ fn words(notice: &Notice, day_start: Span) -> Text {
 pub fn notice_bar(props: &NoticeProps) -> Html {
     let lang = props.lang;
     let bad = matches!(props.notice, Some(Notice::Refused { .. } | Notice::OtherResult));
-    let text = props
-        .reading
-        .clone()
-        .or_else(|| props.notice.as_ref().map(|n| words(n, props.day_start)));
+    let text = props.reading.clone().or_else(|| props.notice.as_ref().map(|n| words(n, props.day_start)));
     let dismiss = say(&lang, &Text::Dismiss);
     html! {
         <div class="notice-place" role="status">

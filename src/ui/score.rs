@@ -85,9 +85,8 @@ fn outcomes(snapshot: &Snapshot, lang: &Lang) -> Html {
 fn ledger(snapshot: &Snapshot, lang: &Lang) -> Html {
     let text = |word: Arg| words(lang, &Message::Word { word });
     let row = |row: score::LedgerRow| {
-        let swatch = row
-            .state
-            .map(|s| html! { <i class={classes!("swatch", score::state_class(s))} aria-hidden="true"></i> });
+        let swatch =
+            row.state.map(|s| html! { <i class={classes!("swatch", score::state_class(s))} aria-hidden="true"></i> });
         html! {
             <tr data-testid={row.state.map_or("ledger-bill".to_owned(), |s| format!("ledger-{}", &score::state_class(s)[4..]))}>
                 <th scope="row">

@@ -91,13 +91,7 @@ struct NumberProps {
 
 #[component]
 fn Number(props: &NumberProps) -> Html {
-    let NumberProps {
-        param,
-        policy,
-        lang,
-        id,
-        on_message,
-    } = props;
+    let NumberProps { param, policy, lang, id, on_message } = props;
     let (param, value) = (*param, policy.get(*param));
     // What is typed and not yet taken, and the rule that it broke.
     let draft = use_state(|| None::<String>);
@@ -132,11 +126,7 @@ fn Number(props: &NumberProps) -> Html {
     let button = |up: bool, sign: &'static str| {
         let (label, _) = word::param(param);
         let label = Arg::from(label);
-        let name = if up {
-            Text::CardMore { param: label }
-        } else {
-            Text::CardLess { param: label }
-        };
+        let name = if up { Text::CardMore { param: label } } else { Text::CardLess { param: label } };
         let step = step.clone();
         let at_end = stepped(param, value, up) == value;
         html! {
@@ -178,18 +168,10 @@ fn Number(props: &NumberProps) -> Html {
         Kind::Choice(ids) => (0, ids.len() as i64 - 1),
         Kind::Count { min, max } | Kind::Percent { min, max } | Kind::Seconds { min, max } => (min, max),
     };
-    let mode = if matches!(param.kind(), Kind::Seconds { .. }) {
-        "text"
-    } else {
-        "numeric"
-    };
+    let mode = if matches!(param.kind(), Kind::Seconds { .. }) { "text" } else { "numeric" };
     let shown = (*draft).clone().unwrap_or_else(|| input_text(param, value));
     let error_id = format!("{id}-error");
-    let described = if error.is_some() {
-        format!("{error_id} {id}-help")
-    } else {
-        format!("{id}-help")
-    };
+    let described = if error.is_some() { format!("{error_id} {id}-help") } else { format!("{id}-help") };
     html! {
         <>
             <div class="setting-number">

@@ -17,13 +17,7 @@ pub struct Props {
 /// The task panel.
 #[component]
 pub fn TaskPanel(props: &Props) -> Html {
-    let Props {
-        title,
-        story,
-        tasks,
-        hints,
-        lang,
-    } = props;
+    let Props { title, story, tasks, hints, lang } = props;
     let shown = use_state(|| 0_usize);
     {
         let shown = shown.clone();
@@ -31,11 +25,8 @@ pub fn TaskPanel(props: &Props) -> Html {
     }
     let done = tasks.iter().filter(|(_, passed)| *passed).count();
     let list = tasks.iter().enumerate().map(|(i, (task, passed))| {
-        let (glyph, state, word) = if *passed {
-            ("✓", "passed", Message::TaskPassed)
-        } else {
-            ("○", "open", Message::TaskOpen)
-        };
+        let (glyph, state, word) =
+            if *passed { ("✓", "passed", Message::TaskPassed) } else { ("○", "open", Message::TaskOpen) };
         html! {
             <li key={i} class={classes!("task", state)} data-testid={format!("task-{i}")} data-state={state}>
                 <span class="glyph" aria-hidden="true">{ glyph }</span>
@@ -44,17 +35,10 @@ pub fn TaskPanel(props: &Props) -> Html {
         }
     });
     let hint = hints.iter().take(*shown).enumerate().map(|(i, hint)| {
-        let label = Message::TaskHint {
-            n: (i + 1).into(),
-            total: hints.len().into(),
-        };
+        let label = Message::TaskHint { n: (i + 1).into(), total: hints.len().into() };
         html! { <li key={i}><span class="hint-label">{ say(lang, &label) }</span>{ " " }{ say(lang, hint) }</li> }
     });
-    let next = if *shown == 0 {
-        Message::TaskHintFirst
-    } else {
-        Message::TaskHintNext
-    };
+    let next = if *shown == 0 { Message::TaskHintFirst } else { Message::TaskHintNext };
     let onclick = {
         let shown = shown.clone();
         move |_: MouseEvent| shown.set(*shown + 1)

@@ -47,9 +47,7 @@ pub fn formula(text: &str) -> Html {
     let mut parts = text.split('^');
     let first = parts.next().unwrap_or_default().to_owned();
     let rest = parts.map(|part| {
-        let end = part
-            .find(|c: char| !c.is_ascii_digit() && c != '.' && c != ',')
-            .unwrap_or(part.len());
+        let end = part.find(|c: char| !c.is_ascii_digit() && c != '.' && c != ',').unwrap_or(part.len());
         let (power, tail) = part.split_at(end);
         html! { <><sup>{ power.to_owned() }</sup>{ tail.to_owned() }</> }
     });

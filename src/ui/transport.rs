@@ -60,12 +60,7 @@ fn icon(path: &'static str) -> Html {
 }
 
 fn written(props: &TransportProps, at: Time) -> AttrValue {
-    say(
-        &props.lang,
-        &Text::Word {
-            word: clock(props.day_start, at),
-        },
-    )
+    say(&props.lang, &Text::Word { word: clock(props.day_start, at) })
 }
 
 fn speed(props: &TransportProps) -> Html {
@@ -97,12 +92,8 @@ fn scrubber(props: &TransportProps) -> Html {
         on_message.emit(Message::Seek(Time::from_secs(input.value_as_number().max(0.0) as u64)));
     });
     let text = match props.jump_target {
-        Some(target) => Text::RunningTo {
-            clock: clock(props.day_start, target),
-        },
-        None => Text::Word {
-            word: clock(props.day_start, props.now),
-        },
+        Some(target) => Text::RunningTo { clock: clock(props.day_start, target) },
+        None => Text::Word { word: clock(props.day_start, props.now) },
     };
     // The thumb stays where it was put while the way there is computed.
     let shown_s = props.jump_target.unwrap_or(props.now).0 / 1_000_000;

@@ -63,34 +63,20 @@ impl Rows {
 
     fn pin(&self, id: u64) {
         let kept = self.kept() == &Selection::Decision(id);
-        self.before.set(if kept {
-            Selection::Nothing
-        } else {
-            Selection::Decision(id)
-        });
+        self.before.set(if kept { Selection::Nothing } else { Selection::Decision(id) });
         self.lit.set(Some(id));
         self.on_message.emit(Message::Select(Selection::Decision(id)));
     }
 
     /// What stays selected when pointer and focus leave.
     fn kept(&self) -> &Selection {
-        if self.lit.is_some() {
-            &self.before
-        } else {
-            &self.selection
-        }
+        if self.lit.is_some() { &self.before } else { &self.selection }
     }
 }
 
 /// The row that an event happened in.
 fn row_of(target: Option<web_sys::EventTarget>) -> Option<(HtmlElement, u64)> {
-    let row: HtmlElement = target?
-        .dyn_into::<Element>()
-        .ok()?
-        .closest(".why-row")
-        .ok()??
-        .dyn_into()
-        .ok()?;
+    let row: HtmlElement = target?.dyn_into::<Element>().ok()?.closest(".why-row").ok()??.dyn_into().ok()?;
     let id = row.get_attribute("data-id")?.parse().ok()?;
     Some((row, id))
 }
@@ -104,10 +90,7 @@ fn focus(element: Option<Element>) {
 
 fn on_key(e: &KeyboardEvent, rows: &Rows) {
     let Some((row, id)) = row_of(e.target()) else { return };
-    let inside_row = e
-        .target()
-        .and_then(|t| t.dyn_into::<Element>().ok())
-        .is_some_and(|t| t == *row.as_ref());
+    let inside_row = e.target().and_then(|t| t.dyn_into::<Element>().ok()).is_some_and(|t| t == *row.as_ref());
     match e.key().as_str() {
         "ArrowDown" => focus(row.next_element_sibling()),
         "ArrowUp" => focus(row.previous_element_sibling()),
@@ -134,13 +117,7 @@ fn use_names(snapshot: &Snapshot) -> Rc<Names> {
 /// Log, filter and Inspect panel.
 #[component]
 pub fn WhyLog(props: &Props) -> Html {
-    let Props {
-        decisions,
-        snapshot,
-        lang,
-        selection,
-        on_message,
-    } = props;
+    let Props { decisions, snapshot, lang, selection, on_message } = props;
     let names = use_names(snapshot);
     let filter = use_state(Filter::default);
     let only = use_state(|| false);
@@ -155,14 +132,9 @@ pub fn WhyLog(props: &Props) -> Html {
     let kept = rows.kept().clone();
     let thing = inspected(&kept, snapshot, &names).map(|i| i.name);
     let about = |d: &Decision| touches(d, &kept);
-    let shown: Vec<&Decision> = decisions
-        .iter()
-        .rev()
-        .filter(|d| filter.shows(d.who) && (thing.is_none() || !*only || about(d)))
-        .collect();
-    let tab_stop = active
-        .filter(|id| shown.iter().take(*most).any(|d| d.id == *id))
-        .or(shown.first().map(|d| d.id));
+    let shown: Vec<&Decision> =
+        decisions.iter().rev().filter(|d| filter.shows(d.who) && (thing.is_none() || !*only || about(d))).collect();
+    let tab_stop = active.filter(|id| shown.iter().take(*most).any(|d| d.id == *id)).or(shown.first().map(|d| d.id));
     let list = shown.iter().take(*most).map(|d| {
         let cause = d.caused_by.and_then(|id| decisions.iter().find(|c| c.id == id));
         html! {
@@ -203,10 +175,8 @@ pub fn WhyLog(props: &Props) -> Html {
     let onclick = {
         let rows = rows.clone();
         move |e: MouseEvent| {
-            let cause = e
-                .target()
-                .and_then(|t| t.dyn_into::<Element>().ok())
-                .and_then(|t| t.get_attribute("data-cause"));
+            let cause =
+                e.target().and_then(|t| t.dyn_into::<Element>().ok()).and_then(|t| t.get_attribute("data-cause"));
             match (cause.and_then(|c| c.parse().ok()), row_of(e.target())) {
                 (Some(cause), _) => rows.pin(cause),
                 (None, Some((_, id))) => rows.pin(id),
@@ -306,23 +276,11 @@ struct RowProps {
 /// One decision. Its properties hold no callbacks, so that unchanged rows are not drawn again.
 #[component]
 fn Row(props: &RowProps) -> Html {
-    let RowProps {
-        decision: d,
-        names,
-        lang,
-        day_start,
-        cause,
-        lit,
-        pinned,
-        tab_stop,
-    } = props;
+    let RowProps { decision: d, names, lang, day_start, cause, lit, pinned, tab_stop } = props;
     let clock = |at: Time| Arg::Clock(day_start.0.saturating_add(at.0));
     let text = |arg: Arg| words(lang, &Text::Word { word: arg });
     let repeats = (d.times > 1).then(|| {
-        let long = Text::WhyTimesLong {
-            n: d.times.into(),
-            until: clock(d.last_at),
-        };
+        let long = Text::WhyTimesLong { n: d.times.into(), until: clock(d.last_at) };
         html! {
             <span class="why-times" title={words(lang, &long)}>
                 <span aria-hidden="true">{ say(lang, &Text::WhyTimes { n: d.times.into() }) }</span>
@@ -338,12 +296,7 @@ fn Row(props: &RowProps) -> Html {
             </button>
         }
     });
-    let class = classes!(
-        "why-row",
-        word::tone_class(d.tone),
-        lit.then_some("lit"),
-        pinned.then_some("pinned")
-    );
+    let class = classes!("why-row", word::tone_class(d.tone), lit.then_some("lit"), pinned.then_some("pinned"));
     html! {
         <li {class} data-id={d.id.to_string()} data-testid="why-row" tabindex={if *tab_stop { "0" } else { "-1" }}
             aria-current={pinned.then_some("true")}>

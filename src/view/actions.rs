@@ -17,11 +17,7 @@ pub struct Combo {
 }
 
 const fn plain(key: &'static str) -> Combo {
-    Combo {
-        key,
-        ctrl: false,
-        shift: false,
-    }
+    Combo { key, ctrl: false, shift: false }
 }
 
 const fn ctrl(key: &'static str, shift: bool) -> Combo {
@@ -93,22 +89,14 @@ mod tests {
     use super::*;
 
     fn press(key: &str, ctrl: bool, shift: bool) -> Press {
-        Press {
-            key: key.to_owned(),
-            ctrl,
-            shift,
-        }
+        Press { key: key.to_owned(), ctrl, shift }
     }
 
     #[test]
     fn each_key_finds_its_own_action() {
         let all = all();
         for (i, a) in all.iter().enumerate() {
-            assert!(
-                all.iter().skip(i + 1).all(|b| b.combo != a.combo),
-                "{:?} twice",
-                a.combo
-            );
+            assert!(all.iter().skip(i + 1).all(|b| b.combo != a.combo), "{:?} twice", a.combo);
             let found = find(&press(a.combo.key, a.combo.ctrl, a.combo.shift), true);
             assert_eq!(found.map(|f| f.combo), Some(a.combo));
         }
@@ -116,10 +104,7 @@ mod tests {
 
     #[test]
     fn capital_letters_and_shifted_signs_work_and_browser_keys_are_left_alone() {
-        assert_eq!(
-            find(&press("K", false, true), true).map(|a| (a.message)(Time::ZERO)),
-            Some(Message::TogglePlay)
-        );
+        assert_eq!(find(&press("K", false, true), true).map(|a| (a.message)(Time::ZERO)), Some(Message::TogglePlay));
         assert!(find(&press("?", false, true), true).is_some());
         assert!(find(&press("l", true, false), true).is_none());
         assert!(find(&press("Tab", false, false), true).is_none());
@@ -128,9 +113,6 @@ mod tests {
     #[test]
     fn single_keys_can_be_switched_off() {
         assert!(find(&press("k", false, false), false).is_none());
-        assert_eq!(
-            find(&press("z", true, false), false).map(|a| (a.message)(Time::ZERO)),
-            Some(Message::Undo)
-        );
+        assert_eq!(find(&press("z", true, false), false).map(|a| (a.message)(Time::ZERO)), Some(Message::Undo));
     }
 }

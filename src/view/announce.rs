@@ -24,21 +24,13 @@ pub fn summary(snapshot: &Snapshot) -> Message {
 /// As [`summary`], ending with whether the run is paused.
 pub fn summary_with_state(snapshot: &Snapshot, playing: bool) -> Message {
     let clock = clock(snapshot);
-    let state = if playing {
-        Message::SayRunning { clock }
-    } else {
-        Message::SayPaused { clock }
-    };
+    let state = if playing { Message::SayRunning { clock } } else { Message::SayPaused { clock } };
     then(cluster(snapshot), state)
 }
 
 fn cluster(snapshot: &Snapshot) -> Message {
     let present = || snapshot.nodes.iter().filter(|n| n.stage != NodeStage::Released);
-    let racks = snapshot
-        .racks
-        .iter()
-        .filter(|r| r.kind == RackKind::Nvl72 && !r.nodes.is_empty())
-        .count();
+    let racks = snapshot.racks.iter().filter(|r| r.kind == RackKind::Nvl72 && !r.nodes.is_empty()).count();
     let first = Message::SayCluster {
         nodes: present().count().into(),
         gpus: present().map(|n| n.gpus).sum::<u32>().into(),
@@ -49,12 +41,7 @@ fn cluster(snapshot: &Snapshot) -> Message {
 
 fn waiting(snapshot: &Snapshot) -> Message {
     let names = Names::of(snapshot);
-    let gangs = || {
-        snapshot
-            .groups
-            .iter()
-            .filter(|g| g.stage == GroupStage::Pending && g.pods_total > 1)
-    };
+    let gangs = || snapshot.groups.iter().filter(|g| g.stage == GroupStage::Pending && g.pods_total > 1);
     let list = comma(gangs().take(GANGS_NAMED).map(|g| {
         let each = names.gpus_per_pod(g.id).unwrap_or(1);
         Message::SayGang {
@@ -65,14 +52,8 @@ fn waiting(snapshot: &Snapshot) -> Message {
     }));
     let in_gang = |id| gangs().any(|g| g.id == id);
     let single: Vec<_> = snapshot.pending.iter().filter(|p| !in_gang(p.group)).collect();
-    let pods = single.first().map(|p| Message::SayPods {
-        n: single.len().into(),
-        reason: wait(p.wait.reason).into(),
-    });
-    let gangs = list.map(|list| Message::SayGangs {
-        n: gangs().count().into(),
-        list: list.into(),
-    });
+    let pods = single.first().map(|p| Message::SayPods { n: single.len().into(), reason: wait(p.wait.reason).into() });
+    let gangs = list.map(|list| Message::SayGangs { n: gangs().count().into(), list: list.into() });
     match (gangs, pods) {
         (Some(gangs), Some(pods)) => then(gangs, pods),
         (Some(one), None) | (None, Some(one)) => one,
@@ -114,8 +95,6 @@ pub fn milestone(decision: &Decision, names: &Names) -> Option<Message> {
         | Verdict::PromptRefused { .. } => false,
     };
     let fresh = decision.times == 1;
-    (worth && fresh).then(|| Message::SayMilestone {
-        who: who(decision.who).into(),
-        sentence: sentence(decision, names).into(),
-    })
+    (worth && fresh)
+        .then(|| Message::SayMilestone { who: who(decision.who).into(), sentence: sentence(decision, names).into() })
 }

@@ -51,8 +51,7 @@ pub fn matters(param: Param, policy: &Policy) -> bool {
 /// The rows of a card below its switch, in the order of the parameter table.
 pub fn settings(layer: Layer, policy: &Policy) -> Vec<Param> {
     let all = Param::ALL.iter().copied();
-    all.filter(|p| p.layer() == layer && *p != switch(layer) && matters(*p, policy))
-        .collect()
+    all.filter(|p| p.layer() == layer && *p != switch(layer) && matters(*p, policy)).collect()
 }
 
 /// What the chosen scheduler does by itself: a label and its value.
@@ -60,28 +59,19 @@ pub fn placement_facts(policy: &Policy) -> Vec<(Message, Message)> {
     if policy.choice(Param::Scheduler) == "kai" {
         vec![(Message::CardGang, Message::CardGangAllOrNothing)]
     } else {
-        vec![
-            (Message::CardGang, Message::CardGangPodByPod),
-            (Message::ParamTopology, Message::CardTopologyIgnored),
-        ]
+        vec![(Message::CardGang, Message::CardGangPodByPod), (Message::ParamTopology, Message::CardTopologyIgnored)]
     }
 }
 
 /// The value that one press of a stepper leads to, inside the parameter's range.
 pub fn stepped(param: Param, value: i64, up: bool) -> i64 {
     use crate::sim::param::Kind;
-    const SECONDS: [i64; 16] = [
-        0, 5, 15, 30, 60, 120, 180, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400,
-    ];
+    const SECONDS: [i64; 16] = [0, 5, 15, 30, 60, 120, 180, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400];
     let (next, min, max) = match param.kind() {
         Kind::Choice(ids) => (value + if up { 1 } else { -1 }, 0, ids.len() as i64 - 1),
         Kind::Count { min, max } => (value + if up { 1 } else { -1 }, min, max),
         Kind::Percent { min, max } => {
-            let next = if up {
-                (value / 5 + 1) * 5
-            } else {
-                (value - 1).div_euclid(5) * 5
-            };
+            let next = if up { (value / 5 + 1) * 5 } else { (value - 1).div_euclid(5) * 5 };
             (next, min, max)
         }
         Kind::Seconds { min, max } => {
@@ -138,13 +128,7 @@ pub fn nodes_verdict(snapshot: &Snapshot) -> (Tone, Message) {
         let node = names.node(node);
         return match in_flight {
             0 => (Tone::Neutral, Message::CardEvictingIdle { node }),
-            n => (
-                Tone::Bad,
-                Message::CardEvicting {
-                    node,
-                    in_flight: n.into(),
-                },
-            ),
+            n => (Tone::Bad, Message::CardEvicting { node, in_flight: n.into() }),
         };
     }
     let pods = snapshot.pending.len();
@@ -155,31 +139,17 @@ pub fn nodes_verdict(snapshot: &Snapshot) -> (Tone, Message) {
     }
     match reason {
         Some(reason) if fixed => {
-            return (
-                Tone::Bad,
-                Message::CardFixedPending {
-                    pods: pods.into(),
-                    reason,
-                },
-            );
+            return (Tone::Bad, Message::CardFixedPending { pods: pods.into(), reason });
         }
         Some(reason) => {
-            return (
-                Tone::Neutral,
-                Message::CardBuying {
-                    pods: pods.into(),
-                    reason,
-                },
-            );
+            return (Tone::Neutral, Message::CardBuying { pods: pods.into(), reason });
         }
         None if fixed => return (Tone::Neutral, Message::CardFixed),
         None => {}
     }
     let is_empty = |id| snapshot.nodes.iter().any(|n| n.id == id && n.empty_since.is_some());
     let only_empty = snapshot.policy.choice(Param::Consolidation) == "WhenEmpty";
-    let next = layer
-        .next_consolidatable
-        .filter(|(node, _)| !only_empty || is_empty(*node));
+    let next = layer.next_consolidatable.filter(|(node, _)| !only_empty || is_empty(*node));
     if let Some((node, at)) = next {
         let empty = is_empty(node);
         let (node, remaining) = (names.node(node), in_time(snapshot, at));
@@ -193,20 +163,10 @@ pub fn nodes_verdict(snapshot: &Snapshot) -> (Tone, Message) {
             },
         );
     }
-    let quiet = Message::CardNodesQuiet {
-        nodes: layer.nodes_paid.into(),
-        price: Arg::MoneyPerHour(layer.price_per_hour),
-    };
+    let quiet =
+        Message::CardNodesQuiet { nodes: layer.nodes_paid.into(), price: Arg::MoneyPerHour(layer.price_per_hour) };
     match layer.next_review.filter(|at| *at > snapshot.now) {
-        Some(at) => (
-            Tone::Neutral,
-            then(
-                quiet,
-                Message::CardNextReview {
-                    remaining: in_time(snapshot, at),
-                },
-            ),
-        ),
+        Some(at) => (Tone::Neutral, then(quiet, Message::CardNextReview { remaining: in_time(snapshot, at) })),
         None => (Tone::Neutral, quiet),
     }
 }
@@ -214,10 +174,7 @@ pub fn nodes_verdict(snapshot: &Snapshot) -> (Tone, Message) {
 fn booting(snapshot: &Snapshot, names: &Names) -> Message {
     let n = Arg::from(snapshot.nodes_layer.nodes_booting);
     let boots = snapshot.nodes.iter().filter(|node| node.stage < NodeStage::Ready);
-    match boots
-        .filter_map(|node| node.stage_until.map(|until| (until, node.id, node.stage)))
-        .min()
-    {
+    match boots.filter_map(|node| node.stage_until.map(|until| (until, node.id, node.stage))).min() {
         Some((until, node, stage)) => Message::CardBootingReady {
             n,
             node: names.node(node),
@@ -254,20 +211,11 @@ pub fn placement_verdict(snapshot: &Snapshot) -> (Tone, Message) {
     let waits = |g: &&GroupView| g.stage == GroupStage::Pending && g.pods_bound < g.pods_total;
     let gang = snapshot.groups.iter().filter(waits).find(|g| g.pods_total > 1);
     if let Some((gang, why)) = gang.and_then(|g| g.wait.map(|w| (g, w))) {
-        let (group, reason, total) = (
-            gang.name.clone().into(),
-            wait(why.reason).into(),
-            gang.pods_total.into(),
-        );
+        let (group, reason, total) = (gang.name.clone().into(), wait(why.reason).into(), gang.pods_total.into());
         let message = if gang.pods_bound == 0 && snapshot.policy.choice(Param::Scheduler) == "kai" {
             Message::CardGangWaits { group, reason, total }
         } else {
-            Message::CardGroupWaits {
-                group,
-                reason,
-                total,
-                bound: gang.pods_bound.into(),
-            }
+            Message::CardGroupWaits { group, reason, total, bound: gang.pods_bound.into() }
         };
         return (Tone::Neutral, with_missing(message, why.gpus_missing));
     }
@@ -285,11 +233,7 @@ pub fn placement_verdict(snapshot: &Snapshot) -> (Tone, Message) {
 }
 
 fn with_missing(message: Message, gpus: u32) -> Message {
-    if gpus == 0 {
-        message
-    } else {
-        then(message, Message::CardMissing { n: gpus.into() })
-    }
+    if gpus == 0 { message } else { then(message, Message::CardMissing { n: gpus.into() }) }
 }
 
 /// The service that layer 3 scales.
@@ -313,21 +257,11 @@ pub fn replicas_verdict(snapshot: &Snapshot) -> (Tone, Message) {
     let Some(reading) = Reading::of(signal, hpa, service) else {
         return (
             if service.waiting > 0 { Tone::Bad } else { Tone::Neutral },
-            Message::CardHpaNoMetric {
-                signal: choice(Param::Signal, signal).into(),
-            },
+            Message::CardHpaNoMetric { signal: choice(Param::Signal, signal).into() },
         );
     };
     let (tone, message) = hpa_verdict(snapshot, service, hpa, &reading);
-    (
-        tone,
-        then(
-            message,
-            Message::CardNextSync {
-                remaining: in_time(snapshot, hpa.next_sync),
-            },
-        ),
-    )
+    (tone, then(message, Message::CardNextSync { remaining: in_time(snapshot, hpa.next_sync) }))
 }
 
 /// The most that a signal can read, in thousandths of its unit; `None` without a bound.
@@ -342,11 +276,7 @@ fn most_milli(signal: i64) -> Option<i64> {
 fn hpa_verdict(snapshot: &Snapshot, service: &ServiceView, hpa: &HpaView, reading: &Reading) -> (Tone, Message) {
     let overloaded = service.waiting > 0;
     // Limits act on what the window has left of the wish.
-    let (n, raw, wish) = (
-        Arg::from(hpa.desired),
-        Arg::from(hpa.raw_desired),
-        Arg::from(hpa.stabilized),
-    );
+    let (n, raw, wish) = (Arg::from(hpa.desired), Arg::from(hpa.raw_desired), Arg::from(hpa.stabilized));
     let formula = Arg::from(reading.formula());
     match hpa.limit {
         HpaLimit::Tolerance => within_tolerance(service, hpa, reading),
@@ -355,14 +285,7 @@ fn hpa_verdict(snapshot: &Snapshot, service: &ServiceView, hpa: &HpaView, readin
         HpaLimit::Stabilization => {
             let window =
                 crate::view::words::value(Param::StabilizationDown, snapshot.policy.get(Param::StabilizationDown));
-            (
-                Tone::Neutral,
-                Message::CardHpaWindow {
-                    raw,
-                    n: hpa.stabilized.into(),
-                    window,
-                },
-            )
+            (Tone::Neutral, Message::CardHpaWindow { raw, n: hpa.stabilized.into(), window })
         }
         HpaLimit::Rate => (Tone::Neutral, Message::CardHpaRate { raw: wish, n }),
         HpaLimit::MissingPods => (Tone::Neutral, Message::CardHpaMissing { n }),
@@ -380,10 +303,7 @@ fn hpa_verdict(snapshot: &Snapshot, service: &ServiceView, hpa: &HpaView, readin
             (Tone::Good, message)
         }
         HpaLimit::None if hpa.desired != hpa.current => (Tone::Good, Message::CardHpaWants { n, formula }),
-        HpaLimit::None => (
-            if overloaded { Tone::Bad } else { Tone::Neutral },
-            Message::CardHpaKeeps { n, formula },
-        ),
+        HpaLimit::None => (if overloaded { Tone::Bad } else { Tone::Neutral }, Message::CardHpaKeeps { n, formula }),
     }
 }
 
@@ -434,11 +354,7 @@ pub fn replicas_formula(snapshot: &Snapshot) -> Option<Message> {
             Some(n) => {
                 let (count, product) = (n.into(), Arg::Float(reading.product(n), 2));
                 if n == reading.ready {
-                    Message::CardLineReady {
-                        ready: count,
-                        product,
-                        raw,
-                    }
+                    Message::CardLineReady { ready: count, product, raw }
                 } else {
                     Message::CardLineCount { count, product, raw }
                 }
@@ -446,17 +362,12 @@ pub fn replicas_formula(snapshot: &Snapshot) -> Option<Message> {
         });
     }
     if hpa.stabilized != hpa.raw_desired {
-        steps.push(Message::CardLineStabilized {
-            n: hpa.stabilized.into(),
-        });
+        steps.push(Message::CardLineStabilized { n: hpa.stabilized.into() });
     }
     steps.push(Message::CardLineLimits {
         min: snapshot.policy.get(Param::MinReplicas).into(),
         max: snapshot.policy.get(Param::MaxReplicas).into(),
     });
     steps.push(Message::CardLineFinal { n: hpa.desired.into() });
-    steps.into_iter().reduce(|first, next| Message::CardLine {
-        first: first.into(),
-        next: next.into(),
-    })
+    steps.into_iter().reduce(|first, next| Message::CardLine { first: first.into(), next: next.into() })
 }

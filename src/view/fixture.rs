@@ -34,20 +34,12 @@ pub fn trap() -> Snapshot {
 
 /// The node of this name.
 pub fn node(s: &Snapshot, name: &str) -> NodeId {
-    s.nodes
-        .iter()
-        .find(|n| n.name == name)
-        .map(|n| n.id)
-        .expect("node of the fixture")
+    s.nodes.iter().find(|n| n.name == name).map(|n| n.id).expect("node of the fixture")
 }
 
 /// The rack of this name.
 pub fn rack(s: &Snapshot, name: &str) -> RackId {
-    s.racks
-        .iter()
-        .find(|r| r.name == name)
-        .map(|r| r.id)
-        .expect("rack of the fixture")
+    s.racks.iter().find(|r| r.name == name).map(|r| r.id).expect("rack of the fixture")
 }
 
 /// One more, empty NVL72 rack.
@@ -58,13 +50,7 @@ pub fn add_rack(s: &mut Snapshot, name: &str) -> RackId {
 }
 
 pub fn free_cell() -> Cell {
-    Cell {
-        state: GpuUse::Empty,
-        pod: None,
-        group: None,
-        rank: None,
-        progress: None,
-    }
+    Cell { state: GpuUse::Empty, pod: None, group: None, rank: None, progress: None }
 }
 
 fn nvl72(id: RackId, name: &str) -> RackView {
@@ -151,13 +137,7 @@ impl Builder {
     fn cell(&mut self, state: GpuUse, group: GroupId, rank: u32) -> Cell {
         self.pods += 1;
         let progress = (state == GpuUse::Loading).then_some(0.62);
-        Cell {
-            state,
-            pod: Some(PodId(self.pods)),
-            group: Some(group),
-            rank: Some(rank),
-            progress,
-        }
+        Cell { state, pod: Some(PodId(self.pods)), group: Some(group), rank: Some(rank), progress }
     }
 
     fn chat(&mut self, state: GpuUse) -> Cell {
@@ -217,15 +197,7 @@ impl Builder {
         let mut a2: Vec<Cell> = (4..7).map(|r| self.cell(GpuUse::Held, gang, r)).collect();
         a2.push(self.chat(GpuUse::ServingBusy));
         self.node("gb-a2", 0, tray, a2);
-        let a3 = (0..4)
-            .map(|i| {
-                self.chat(if i == 2 {
-                    GpuUse::ServingIdle
-                } else {
-                    GpuUse::ServingBusy
-                })
-            })
-            .collect();
+        let a3 = (0..4).map(|i| self.chat(if i == 2 { GpuUse::ServingIdle } else { GpuUse::ServingBusy })).collect();
         self.node("gb-a3", 0, tray, a3);
         let mut b1: Vec<Cell> = (0..3).map(|_| self.chat(GpuUse::ServingBusy)).collect();
         b1.push(self.chat(GpuUse::Loading));
@@ -241,10 +213,7 @@ impl Builder {
         self.nodes[h1].stage = NodeStage::Draining;
         self.nodes[h1].in_flight = 11;
         self.nodes[h1].managed = true;
-        let booting = Cell {
-            state: GpuUse::Booting,
-            ..free_cell()
-        };
+        let booting = Cell { state: GpuUse::Booting, ..free_cell() };
         let h2 = self.node("hgx-2", 3, hgx, vec![booting; 8]);
         self.nodes[h2].stage = NodeStage::GpuStack;
         self.nodes[h2].stage_until = Some(NOW + Span::from_millis(13_500));
@@ -291,12 +260,7 @@ impl Builder {
         for c in self.nodes.iter().flat_map(|n| &n.cells) {
             gpus_now[c.state as usize] += 1;
         }
-        let wait = Wait {
-            reason: WaitReason::FreeGpu,
-            since: NOW - WAITED,
-            gpus_missing: 1,
-            until: None,
-        };
+        let wait = Wait { reason: WaitReason::FreeGpu, since: NOW - WAITED, gpus_missing: 1, until: None };
         let evicting = self.nodes.iter().find(|n| n.name == "hgx-1").map(|n| (n.id, 11));
         Snapshot {
             now: NOW,
@@ -333,11 +297,7 @@ impl Builder {
                 next_consolidatable: None,
             },
             requests: RequestTotals::default(),
-            score: Score {
-                total: 41.0,
-                g: 0.58,
-                e: 0.18,
-            },
+            score: Score { total: 41.0, g: 0.58, e: 0.18 },
             ledger: LedgerView {
                 gpu_time: [Span::ZERO; 8],
                 cost: [Microusd(0); 8],

@@ -40,11 +40,7 @@ impl Reading {
 
     /// Value over target; 0 without a target.
     pub fn ratio(&self) -> f64 {
-        if self.target_milli <= 0 {
-            0.0
-        } else {
-            self.value_milli as f64 / self.target_milli as f64
-        }
+        if self.target_milli <= 0 { 0.0 } else { self.value_milli as f64 / self.target_milli as f64 }
     }
 
     pub fn value(&self) -> Arg {
@@ -79,12 +75,7 @@ impl Reading {
                 product: Arg::Float(self.product(replicas), 2),
                 raw,
             },
-            None => Message::HpaFormulaShort {
-                value,
-                target,
-                ratio: Arg::Float(self.ratio(), 2),
-                raw,
-            },
+            None => Message::HpaFormulaShort { value, target, ratio: Arg::Float(self.ratio(), 2), raw },
         }
     }
 }
@@ -112,11 +103,7 @@ pub fn sync_sentence(verdict: &Verdict, names: &Names) -> Option<Message> {
     let name = names.service(*service);
     let n = Arg::from(*desired);
     let mut sentence = match value_milli {
-        None => Message::HpaNoMetric {
-            service: name,
-            signal,
-            n,
-        },
+        None => Message::HpaNoMetric { service: name, signal, n },
         Some(value) => {
             let reading = Reading {
                 signal: *signal_choice,
@@ -131,12 +118,7 @@ pub fn sync_sentence(verdict: &Verdict, names: &Names) -> Option<Message> {
     };
     let window = stabilized != raw_desired && matches!(limit, HpaLimit::Rate | HpaLimit::Max | HpaLimit::Min);
     if window {
-        sentence = words::then(
-            sentence,
-            Message::HpaHeldByWindow {
-                n: (*stabilized).into(),
-            },
-        );
+        sentence = words::then(sentence, Message::HpaHeldByWindow { n: (*stabilized).into() });
     }
     if let Some(held) = held_by(*limit, *stabilized, *desired) {
         sentence = words::then(sentence, held);
@@ -162,26 +144,9 @@ fn one_reading(reading: &Reading, service: Arg, signal: Arg, limit: HpaLimit, ch
     }
     let formula = reading.formula().into();
     match to.cmp(&from) {
-        std::cmp::Ordering::Equal => Message::HpaSteady {
-            service,
-            signal,
-            formula,
-            n: to.into(),
-        },
-        std::cmp::Ordering::Greater => Message::HpaUp {
-            service,
-            signal,
-            formula,
-            from: from.into(),
-            to: to.into(),
-        },
-        std::cmp::Ordering::Less => Message::HpaDown {
-            service,
-            signal,
-            formula,
-            from: from.into(),
-            to: to.into(),
-        },
+        std::cmp::Ordering::Equal => Message::HpaSteady { service, signal, formula, n: to.into() },
+        std::cmp::Ordering::Greater => Message::HpaUp { service, signal, formula, from: from.into(), to: to.into() },
+        std::cmp::Ordering::Less => Message::HpaDown { service, signal, formula, from: from.into(), to: to.into() },
     }
 }
 

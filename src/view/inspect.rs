@@ -36,10 +36,7 @@ fn stage(name: Message, until: Option<Time>, now: Time) -> Message {
 pub fn node(node: &NodeView, snapshot: &Snapshot, names: &Names) -> Inspected {
     let now = snapshot.now;
     let mut rows = vec![
-        (
-            Message::InspectStage,
-            stage(node_stage(node.stage), node.stage_until, now),
-        ),
+        (Message::InspectStage, stage(node_stage(node.stage), node.stage_until, now)),
         (
             Message::InspectHardware,
             Message::InspectHardwareValue {
@@ -50,21 +47,11 @@ pub fn node(node: &NodeView, snapshot: &Snapshot, names: &Names) -> Inspected {
         ),
         (Message::InspectPlace, word(names.rack(node.rack))),
         (Message::InspectPrice, word(Arg::MoneyPerHour(node.price_per_hour))),
-        (
-            Message::InspectOwner,
-            if node.managed {
-                who(Who::Karpenter)
-            } else {
-                Message::InspectOwnerOther
-            },
-        ),
+        (Message::InspectOwner, if node.managed { who(Who::Karpenter) } else { Message::InspectOwnerOther }),
     ];
     let uses = GpuUse::ALL.iter().filter_map(|state| {
         let n = node.cells.iter().filter(|c| c.state == *state).count();
-        (n > 0).then(|| Message::InspectGpusValue {
-            n: n.into(),
-            state: gpu_use(*state).0.into(),
-        })
+        (n > 0).then(|| Message::InspectGpusValue { n: n.into(), state: gpu_use(*state).0.into() })
     });
     if let Some(uses) = super::words::comma(uses) {
         rows.push((Message::InspectGpus, uses));
@@ -76,17 +63,11 @@ pub fn node(node: &NodeView, snapshot: &Snapshot, names: &Names) -> Inspected {
         rows.push((Message::InspectEmptyFor, word(whole_seconds(now.since(since)))));
     }
     if let Some(rack) = node.moving_to {
-        rows.push((
-            Message::InspectLeaving,
-            Message::InspectMovesTo { rack: names.rack(rack) },
-        ));
+        rows.push((Message::InspectLeaving, Message::InspectMovesTo { rack: names.rack(rack) }));
     } else if node.leaving {
         rows.push((Message::InspectLeaving, Message::InspectGivenBack));
     }
-    Inspected {
-        name: node.name.clone(),
-        rows,
-    }
+    Inspected { name: node.name.clone(), rows }
 }
 
 /// A group with its pods, stage, waits, load and what it burnt while held.
@@ -94,10 +75,7 @@ pub fn group(group: &GroupView, snapshot: &Snapshot, names: &Names) -> Inspected
     let now = snapshot.now;
     let mut rows = vec![
         (Message::InspectService, word(names.service(group.service))),
-        (
-            Message::InspectStage,
-            stage(group_stage(group.stage), group.stage_until, now),
-        ),
+        (Message::InspectStage, stage(group_stage(group.stage), group.stage_until, now)),
         (
             Message::InspectPods,
             Message::InspectPodsValue {
@@ -122,10 +100,7 @@ pub fn group(group: &GroupView, snapshot: &Snapshot, names: &Names) -> Inspected
     }
     if group.held_gpu_time > Span::ZERO {
         let gpu_minutes = gpu_minutes(group.held_gpu_time).into();
-        let value = Message::InspectBurntValue {
-            gpu_minutes,
-            cost: group.held_cost.into(),
-        };
+        let value = Message::InspectBurntValue { gpu_minutes, cost: group.held_cost.into() };
         rows.push((Message::InspectBurnt, value));
     }
     rows.push((Message::InspectRunning, word(group.running)));
@@ -135,14 +110,9 @@ pub fn group(group: &GroupView, snapshot: &Snapshot, names: &Names) -> Inspected
         let value = match (group.crosses_domains, group.all_reduce_per_step) {
             (false, _) => Message::InspectDomainsOne,
             (true, None) => Message::InspectDomainsMany,
-            (true, Some(time)) => Message::InspectDomainsCost {
-                all_reduce: time.into(),
-            },
+            (true, Some(time)) => Message::InspectDomainsCost { all_reduce: time.into() },
         };
         rows.push((Message::InspectDomains, value));
     }
-    Inspected {
-        name: group.name.clone(),
-        rows,
-    }
+    Inspected { name: group.name.clone(), rows }
 }

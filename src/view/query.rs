@@ -43,13 +43,7 @@ pub struct Options {
 pub const KEYS: &[Key] = &[
     Key {
         name: "scenario",
-        values: || {
-            scenario::LIBRARY
-                .iter()
-                .map(|(id, _)| *id)
-                .collect::<Vec<_>>()
-                .join(", ")
-        },
+        values: || scenario::LIBRARY.iter().map(|(id, _)| *id).collect::<Vec<_>>().join(", "),
         default: "seven-of-eight",
         set: |o, v| {
             let known = scenario::LIBRARY.iter().any(|(id, _)| *id == v);
@@ -59,12 +53,7 @@ pub const KEYS: &[Key] = &[
             known
         },
     },
-    Key {
-        name: "embed",
-        values: || "0, 1".to_owned(),
-        default: "0",
-        set: |o, v| switch(&mut o.embed, v, "0", "1"),
-    },
+    Key { name: "embed", values: || "0, 1".to_owned(), default: "0", set: |o, v| switch(&mut o.embed, v, "0", "1") },
     Key {
         name: "lang",
         values: || {
@@ -116,9 +105,7 @@ pub const KEYS: &[Key] = &[
         values: || PANELS.join(", "),
         default: "all",
         set: |o, v| {
-            let named = v
-                .split(',')
-                .map(|p| PANELS.iter().copied().find(|known| *known == p.trim()));
+            let named = v.split(',').map(|p| PANELS.iter().copied().find(|known| *known == p.trim()));
             o.panels = named.collect::<Option<Vec<_>>>().filter(|p| !p.is_empty());
             o.panels.is_some()
         },
@@ -220,11 +207,7 @@ mod tests {
         assert_eq!(bad.len(), KEYS.len());
         let shown = bad[0].problem(&Lang::english());
         assert_eq!(shown.place, "scenario");
-        assert!(
-            shown.what.contains("lying-signal") && shown.what.contains("seven-of-eight"),
-            "{}",
-            shown.what
-        );
+        assert!(shown.what.contains("lying-signal") && shown.what.contains("seven-of-eight"), "{}", shown.what);
     }
 
     #[test]

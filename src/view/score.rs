@@ -21,36 +21,15 @@ pub struct OutcomeRow {
 /// Every outcome, in the order of the accounts. The counts sum to `offered`.
 pub fn outcomes(snapshot: &Snapshot) -> Vec<OutcomeRow> {
     let r = &snapshot.requests;
-    let row = |id, label, help, count: u64| OutcomeRow {
-        id,
-        label,
-        help,
-        count,
-        share: share(count, r.offered),
-    };
+    let row = |id, label, help, count: u64| OutcomeRow { id, label, help, count, share: share(count, r.offered) };
     vec![
         row("met", Message::ScoreMet, Message::ScoreHelpMet, r.met),
         row("late", Message::ScoreLate, Message::ScoreHelpLate, r.late),
-        row(
-            "timed-out",
-            Message::ScoreTimedOut,
-            Message::ScoreHelpTimedOut,
-            r.timed_out,
-        ),
-        row(
-            "rejected",
-            Message::ScoreRejected,
-            Message::ScoreHelpRejected,
-            r.rejected,
-        ),
+        row("timed-out", Message::ScoreTimedOut, Message::ScoreHelpTimedOut, r.timed_out),
+        row("rejected", Message::ScoreRejected, Message::ScoreHelpRejected, r.rejected),
         row("failed", Message::ScoreFailed, Message::ScoreHelpFailed, r.failed),
         row("lost", Message::ScoreLost, Message::ScoreHelpLost, r.lost),
-        row(
-            "unfinished",
-            Message::ScoreUnfinished,
-            Message::ScoreHelpUnfinished,
-            r.unfinished,
-        ),
+        row("unfinished", Message::ScoreUnfinished, Message::ScoreHelpUnfinished, r.unfinished),
     ]
 }
 

@@ -39,11 +39,7 @@ pub fn ticks(day_start: Span, until: Time, most: usize) -> Vec<Time> {
     let fits = |step: &&u64| until.0 / (**step * 60_000_000) <= most as u64;
     let step = TICK_STEPS_MIN.iter().find(fits).copied().unwrap_or(40_320) * 60_000_000;
     let first = day_start.0.next_multiple_of(step) - day_start.0;
-    (0..)
-        .map(|k| Time(first + k * step))
-        .take_while(|t| *t <= until)
-        .take(most.max(1))
-        .collect()
+    (0..).map(|k| Time(first + k * step)).take_while(|t| *t <= until).take(most.max(1)).collect()
 }
 
 /// What a mark of the scrubber stands for.
@@ -112,10 +108,7 @@ mod tests {
     fn ticks_stand_on_round_times_of_day() {
         let start = Span::from_mins(118);
         let ticks = ticks(start, Time::from_secs(600), 4);
-        assert_eq!(
-            ticks.iter().map(|t| hour_minute(start, *t)).collect::<Vec<_>>(),
-            ["02:00", "02:05"]
-        );
+        assert_eq!(ticks.iter().map(|t| hour_minute(start, *t)).collect::<Vec<_>>(), ["02:00", "02:05"]);
         for minutes in [1, 7, 60, 92, 240, 1_440, 20_160] {
             assert!(super::ticks(start, Time::from_secs(minutes * 60), 4).len() <= 4);
         }
@@ -123,12 +116,7 @@ mod tests {
 
     #[test]
     fn thinning_keeps_the_command_among_crowded_marks() {
-        let mut marks: Vec<Mark> = (0..5_000)
-            .map(|s| Mark {
-                at: Time::from_secs(s),
-                kind: MarkKind::Good,
-            })
-            .collect();
+        let mut marks: Vec<Mark> = (0..5_000).map(|s| Mark { at: Time::from_secs(s), kind: MarkKind::Good }).collect();
         marks[2_503].kind = MarkKind::You;
         let kept = thin(&marks, Time::from_secs(5_000));
         assert!(kept.len() <= MARKS_MAX);

@@ -37,13 +37,7 @@ fn node(id: u32, name: &str, rack: u32, gpus: u32, state: GpuUse) -> NodeView {
         in_flight: 11,
         empty_since: None,
         cells: (0..gpus)
-            .map(|i| Cell {
-                state,
-                pod: Some(PodId(i)),
-                group: Some(GroupId(0)),
-                rank: Some(i),
-                progress: None,
-            })
+            .map(|i| Cell { state, pod: Some(PodId(i)), group: Some(GroupId(0)), rank: Some(i), progress: None })
             .collect(),
     }
 }
@@ -71,11 +65,7 @@ fn group(id: u32, name: &str, service: u32, pods: (u32, u32)) -> GroupView {
         name: name.to_owned(),
         badge: (pods.1 > 1).then_some('A'),
         service: ServiceId(service),
-        stage: if pods.0 < pods.1 {
-            GroupStage::Pending
-        } else {
-            GroupStage::Serving
-        },
+        stage: if pods.0 < pods.1 { GroupStage::Pending } else { GroupStage::Serving },
         stage_since: Time::ZERO,
         stage_until: None,
         pods_total: pods.1,
@@ -138,12 +128,7 @@ pub fn hpa(value: Option<i64>, target: i64, current: u32, wish: (u32, u32, u32),
 pub fn trap() -> Snapshot {
     let mut policy = Policy::default();
     policy.set(Param::TargetPercent, 95).expect("in range");
-    let wait = Wait {
-        reason: WaitReason::FreeGpu,
-        since: Time::from_secs(49),
-        gpus_missing: 1,
-        until: None,
-    };
+    let wait = Wait { reason: WaitReason::FreeGpu, since: Time::from_secs(49), gpus_missing: 1, until: None };
     let mut gang = group(0, "llama-70b", 0, (7, 8));
     gang.held_since = Some(Time::from_secs(49));
     gang.held_gpu_time = Span::from_mins(26);
@@ -156,10 +141,7 @@ pub fn trap() -> Snapshot {
         day_start: Span::from_secs(2 * 3600),
         end: Time::from_secs(5400),
         policy,
-        racks: vec![
-            rack(0, "A", RackKind::Nvl72, &[0, 1]),
-            rack(1, "rack 3", RackKind::Network, &[2]),
-        ],
+        racks: vec![rack(0, "A", RackKind::Nvl72, &[0, 1]), rack(1, "rack 3", RackKind::Network, &[2])],
         nodes: vec![
             node(0, "gb-a1", 0, 4, GpuUse::Held),
             node(1, "gb-a2", 0, 4, GpuUse::Held),
@@ -202,11 +184,7 @@ pub fn trap() -> Snapshot {
             lost: 37,
             unfinished: 108,
         },
-        score: Score {
-            total: 41.2,
-            g: 0.58,
-            e: 0.18,
-        },
+        score: Score { total: 41.2, g: 0.58, e: 0.18 },
         ledger: LedgerView {
             gpu_time: times,
             cost,
@@ -220,16 +198,7 @@ pub fn trap() -> Snapshot {
 
 pub fn decision(id: u64, who: Who, verdict: Verdict, tone: Tone) -> Decision {
     let at = Time::from_secs(49 + 10 * id);
-    Decision {
-        id,
-        at,
-        who,
-        verdict,
-        tone,
-        times: 1,
-        last_at: at,
-        caused_by: None,
-    }
+    Decision { id, at, who, verdict, tone, times: 1, last_at: at, caused_by: None }
 }
 
 /// An HPA sync of GPU utilization.
@@ -255,163 +224,42 @@ pub fn sync(value: Option<i64>, target: i64, replicas: (u32, u32, u32, u32), lim
 pub fn commands() -> Vec<Command> {
     let over = Span::from_mins(5);
     vec![
-        Command::BuyNode {
-            palette: 0,
-            rack: RackId(0),
-        },
-        Command::MoveNode {
-            node: NodeId(2),
-            rack: RackId(1),
-        },
+        Command::BuyNode { palette: 0, rack: RackId(0) },
+        Command::MoveNode { node: NodeId(2), rack: RackId(1) },
         Command::ReleaseNode { node: NodeId(2) },
         Command::LaunchGang { service: ServiceId(0) },
         Command::DeleteGroup { group: GroupId(0) },
-        Command::InjectSpike {
-            service: ServiceId(1),
-            requests: 240,
-            over,
-            long_prompt_tokens: 1_000_000,
-        },
-        Command::InjectSpike {
-            service: ServiceId(1),
-            requests: 1,
-            over,
-            long_prompt_tokens: 0,
-        },
-        Command::InjectSpike {
-            service: ServiceId(1),
-            requests: 0,
-            over,
-            long_prompt_tokens: 1_000_000,
-        },
-        Command::Set {
-            param: Param::Signal,
-            value: 2,
-        },
-        Command::Set {
-            param: Param::TargetPercent,
-            value: 70,
-        },
-        Command::Set {
-            param: Param::ConsolidateAfter,
-            value: 3600,
-        },
+        Command::InjectSpike { service: ServiceId(1), requests: 240, over, long_prompt_tokens: 1_000_000 },
+        Command::InjectSpike { service: ServiceId(1), requests: 1, over, long_prompt_tokens: 0 },
+        Command::InjectSpike { service: ServiceId(1), requests: 0, over, long_prompt_tokens: 1_000_000 },
+        Command::Set { param: Param::Signal, value: 2 },
+        Command::Set { param: Param::TargetPercent, value: 70 },
+        Command::Set { param: Param::ConsolidateAfter, value: 3600 },
     ]
 }
 
 fn placement_verdicts() -> Vec<Verdict> {
     let (g, nodes) = (GroupId(0), vec![NodeId(0), NodeId(1)]);
-    let counts = NodeCounts {
-        nodes: 8,
-        no_free_gpu: 5,
-        selector: 3,
-        ..NodeCounts::default()
-    };
-    let unschedulable = |counts, bound, total| Verdict::PodUnschedulable {
-        pod: PodId(7),
-        rank: 7,
-        group: g,
-        counts,
-        bound,
-        total,
-    };
+    let counts = NodeCounts { nodes: 8, no_free_gpu: 5, selector: 3, ..NodeCounts::default() };
+    let unschedulable =
+        |counts, bound, total| Verdict::PodUnschedulable { pod: PodId(7), rank: 7, group: g, counts, bound, total };
     vec![
-        Verdict::PodsBound {
-            group: g,
-            placed: 7,
-            total: 8,
-            min_member: 8,
-            nodes: nodes.clone(),
-        },
-        Verdict::PodsBound {
-            group: g,
-            placed: 8,
-            total: 8,
-            min_member: 8,
-            nodes: nodes.clone(),
-        },
-        Verdict::PodsBound {
-            group: g,
-            placed: 7,
-            total: 8,
-            min_member: 4,
-            nodes: nodes.clone(),
-        },
-        Verdict::PodsBound {
-            group: GroupId(1),
-            placed: 1,
-            total: 1,
-            min_member: 1,
-            nodes: vec![NodeId(2)],
-        },
+        Verdict::PodsBound { group: g, placed: 7, total: 8, min_member: 8, nodes: nodes.clone() },
+        Verdict::PodsBound { group: g, placed: 8, total: 8, min_member: 8, nodes: nodes.clone() },
+        Verdict::PodsBound { group: g, placed: 7, total: 8, min_member: 4, nodes: nodes.clone() },
+        Verdict::PodsBound { group: GroupId(1), placed: 1, total: 1, min_member: 1, nodes: vec![NodeId(2)] },
         unschedulable(counts, 7, 8),
-        unschedulable(
-            NodeCounts {
-                nodes: 9,
-                taint: 2,
-                not_ready: 3,
-                cpu_or_memory: 1,
-                ..counts
-            },
-            0,
-            1,
-        ),
+        unschedulable(NodeCounts { nodes: 9, taint: 2, not_ready: 3, cpu_or_memory: 1, ..counts }, 0, 1),
         unschedulable(NodeCounts::default(), 0, 8),
-        Verdict::GangPlaced {
-            group: g,
-            total: 8,
-            domains: 1,
-            nodes: nodes.clone(),
-        },
-        Verdict::GangPlaced {
-            group: g,
-            total: 8,
-            domains: 2,
-            nodes: nodes.clone(),
-        },
-        Verdict::GangPlaced {
-            group: g,
-            total: 8,
-            domains: 0,
-            nodes,
-        },
-        Verdict::GangDeferred {
-            group: g,
-            fit: 7,
-            need: 8,
-            missing: 1,
-            best_domain: None,
-        },
-        Verdict::GangDeferred {
-            group: g,
-            fit: 7,
-            need: 8,
-            missing: 1,
-            best_domain: Some(7),
-        },
-        Verdict::GangDeferred {
-            group: g,
-            fit: 8,
-            need: 8,
-            missing: 0,
-            best_domain: None,
-        },
-        Verdict::StaleEvicted {
-            group: g,
-            held: Span::from_secs(60),
-        },
-        Verdict::GangComplete {
-            group: g,
-            held: Span::from_secs(222),
-            gpu_time: Span::from_mins(26),
-            cost: usd(4.55),
-        },
-        Verdict::GangComplete {
-            group: g,
-            held: Span::ZERO,
-            gpu_time: Span::ZERO,
-            cost: usd(0.0),
-        },
+        Verdict::GangPlaced { group: g, total: 8, domains: 1, nodes: nodes.clone() },
+        Verdict::GangPlaced { group: g, total: 8, domains: 2, nodes: nodes.clone() },
+        Verdict::GangPlaced { group: g, total: 8, domains: 0, nodes },
+        Verdict::GangDeferred { group: g, fit: 7, need: 8, missing: 1, best_domain: None },
+        Verdict::GangDeferred { group: g, fit: 7, need: 8, missing: 1, best_domain: Some(7) },
+        Verdict::GangDeferred { group: g, fit: 8, need: 8, missing: 0, best_domain: None },
+        Verdict::StaleEvicted { group: g, held: Span::from_secs(60) },
+        Verdict::GangComplete { group: g, held: Span::from_secs(222), gpu_time: Span::from_mins(26), cost: usd(4.55) },
+        Verdict::GangComplete { group: g, held: Span::ZERO, gpu_time: Span::ZERO, cost: usd(0.0) },
     ]
 }
 
@@ -427,42 +275,13 @@ fn replica_verdicts() -> Vec<Verdict> {
         sync(Some(99_000), 10_000, (1, 10, 10, 5), HpaLimit::Rate, 0),
         sync(Some(99_000), 70_000, (4, 4, 4, 4), HpaLimit::MissingPods, 0),
         sync(None, 70_000, (4, 4, 4, 4), HpaLimit::NoMetric, 0),
-        Verdict::ReplicasSet {
-            service: ServiceId(1),
-            from: 2,
-            to: 4,
-        },
-        Verdict::DrainStarted {
-            group: g,
-            in_flight: 11,
-            grace,
-        },
-        Verdict::DrainStarted {
-            group: g,
-            in_flight: 0,
-            grace,
-        },
-        Verdict::DrainEnded {
-            group: g,
-            finished: 4,
-            lost: 7,
-        },
-        Verdict::DrainEnded {
-            group: g,
-            finished: 1,
-            lost: 0,
-        },
-        Verdict::ReplicaReady {
-            group: g,
-            pending: s(52),
-            image: s(40),
-            weights: s(65),
-            warm_up: s(20),
-        },
-        Verdict::EngineRefused {
-            group: g,
-            short_gib_tenths: 125,
-        },
+        Verdict::ReplicasSet { service: ServiceId(1), from: 2, to: 4 },
+        Verdict::DrainStarted { group: g, in_flight: 11, grace },
+        Verdict::DrainStarted { group: g, in_flight: 0, grace },
+        Verdict::DrainEnded { group: g, finished: 4, lost: 7 },
+        Verdict::DrainEnded { group: g, finished: 1, lost: 0 },
+        Verdict::ReplicaReady { group: g, pending: s(52), image: s(40), weights: s(65), warm_up: s(20) },
+        Verdict::EngineRefused { group: g, short_gib_tenths: 125 },
     ]
 }
 
@@ -490,27 +309,16 @@ fn node_verdicts() -> Vec<Verdict> {
             price_per_hour: usd(55.04),
             ready_in: Span::from_secs(52),
         },
-        Verdict::NoNodeFits {
-            pod: PodId(7),
-            group: GroupId(0),
-        },
-        Verdict::PoolLimit {
-            pod: PodId(7),
-            group: GroupId(0),
-        },
+        Verdict::NoNodeFits { pod: PodId(7), group: GroupId(0) },
+        Verdict::PoolLimit { pod: PodId(7), group: GroupId(0) },
         plan(true, 0, None),
         plan(false, 4, None),
         plan(false, 4, Some("g6e.12xlarge")),
         evicts(4, 11),
         evicts(4, 0),
         evicts(0, 0),
-        Verdict::ConsolidationDropped {
-            nodes: (0..7).map(NodeId).collect(),
-        },
-        Verdict::NodeReleased {
-            node: n,
-            paid: usd(12.3),
-        },
+        Verdict::ConsolidationDropped { nodes: (0..7).map(NodeId).collect() },
+        Verdict::NodeReleased { node: n, paid: usd(12.3) },
         Verdict::ConsolidationKept { node: n, why: kept },
     ];
     let remaining = Span::from_secs(540);
@@ -527,62 +335,29 @@ fn node_verdicts() -> Vec<Verdict> {
     );
     use NodeStage::*;
     all.extend(
-        [
-            Launching,
-            Booting,
-            Registering,
-            GpuStack,
-            Ready,
-            Draining,
-            Failed,
-            Released,
-        ]
-        .map(|stage| Verdict::NodeReached {
-            node: n,
-            stage,
-            took: Span::from_secs(21),
-        }),
+        [Launching, Booting, Registering, GpuStack, Ready, Draining, Failed, Released]
+            .map(|stage| Verdict::NodeReached { node: n, stage, took: Span::from_secs(21) }),
     );
     all
 }
 
 fn request_verdicts() -> Vec<Verdict> {
     let (service, tokens, over) = (ServiceId(1), 1_000_000, Span::from_mins(1));
-    let spike = |requests, long_prompt_tokens| Verdict::SpikeBegan {
-        service,
-        requests,
-        over,
-        long_prompt_tokens,
-    };
+    let spike = |requests, long_prompt_tokens| Verdict::SpikeBegan { service, requests, over, long_prompt_tokens };
     vec![
-        Verdict::PromptRefused {
-            service,
-            tokens,
-            limit: 131_072,
-        },
+        Verdict::PromptRefused { service, tokens, limit: 131_072 },
         spike(240, 0),
         spike(240, tokens),
         spike(0, tokens),
-        Verdict::LongPromptAnswered {
-            service,
-            tokens,
-            after: Span::from_secs(97),
-        },
-        Verdict::LongPromptLost {
-            service,
-            tokens,
-            after: Span::from_secs(120),
-        },
+        Verdict::LongPromptAnswered { service, tokens, after: Span::from_secs(97) },
+        Verdict::LongPromptLost { service, tokens, after: Span::from_secs(120) },
     ]
 }
 
 /// Verdicts of every kind, each in its variations.
 pub fn verdicts() -> Vec<Verdict> {
     let mut all: Vec<Verdict> = commands().into_iter().map(Verdict::Did).collect();
-    all.extend(commands().into_iter().map(|command| Verdict::Refused {
-        command,
-        why: Refusal::NoSuchNode,
-    }));
+    all.extend(commands().into_iter().map(|command| Verdict::Refused { command, why: Refusal::NoSuchNode }));
     all.extend(placement_verdicts());
     all.extend(replica_verdicts());
     all.extend(node_verdicts());

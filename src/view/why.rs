@@ -26,14 +26,8 @@ pub enum Filter {
 }
 
 impl Filter {
-    pub const ALL: [Filter; 6] = [
-        Filter::All,
-        Filter::Nodes,
-        Filter::Placement,
-        Filter::Replicas,
-        Filter::Requests,
-        Filter::You,
-    ];
+    pub const ALL: [Filter; 6] =
+        [Filter::All, Filter::Nodes, Filter::Placement, Filter::Replicas, Filter::Requests, Filter::You];
 
     /// Stable id for the page.
     pub fn id(self) -> &'static str {
@@ -81,10 +75,9 @@ pub fn sentence(decision: &Decision, names: &Names) -> Message {
     let verdict = &decision.verdict;
     let sentence = match verdict {
         Did(command) => Some(did(command, names)),
-        Refused { command, why } => Some(Message::RefusedAct {
-            act: asked(command, names).into(),
-            why: refusal_message(why).into(),
-        }),
+        Refused { command, why } => {
+            Some(Message::RefusedAct { act: asked(command, names).into(), why: refusal_message(why).into() })
+        }
         PodsBound { .. }
         | PodUnschedulable { .. }
         | GangPlaced { .. }
@@ -112,116 +105,53 @@ pub fn sentence(decision: &Decision, names: &Names) -> Message {
 /// A command that was carried out.
 fn did(command: &Command, names: &Names) -> Message {
     match command {
-        Command::BuyNode { palette, rack } => Message::DidBuyNode {
-            instance: names.palette(*palette),
-            rack: names.rack(*rack),
-        },
-        Command::MoveNode { node, rack } => Message::DidMoveNode {
-            node: names.node(*node),
-            rack: names.rack(*rack),
-        },
-        Command::ReleaseNode { node } => Message::DidReleaseNode {
-            node: names.node(*node),
-        },
-        Command::LaunchGang { service } => Message::DidLaunchGang {
-            service: names.service(*service),
-        },
-        Command::DeleteGroup { group } => Message::DidDeleteGroup {
-            group: names.group(*group),
-        },
-        Command::InjectSpike {
-            service,
-            requests,
-            over,
-            long_prompt_tokens,
-        } => {
+        Command::BuyNode { palette, rack } => {
+            Message::DidBuyNode { instance: names.palette(*palette), rack: names.rack(*rack) }
+        }
+        Command::MoveNode { node, rack } => Message::DidMoveNode { node: names.node(*node), rack: names.rack(*rack) },
+        Command::ReleaseNode { node } => Message::DidReleaseNode { node: names.node(*node) },
+        Command::LaunchGang { service } => Message::DidLaunchGang { service: names.service(*service) },
+        Command::DeleteGroup { group } => Message::DidDeleteGroup { group: names.group(*group) },
+        Command::InjectSpike { service, requests, over, long_prompt_tokens } => {
             let (service, over) = (names.service(*service), Arg::from(*over));
             let (requests, tokens) = (*requests, *long_prompt_tokens);
             match (requests, tokens) {
-                (n, 0) => Message::DidSpike {
-                    service,
-                    requests: n.into(),
-                    over,
-                },
-                (0, tokens) => Message::DidLongPrompt {
-                    service,
-                    tokens: tokens.into(),
-                },
-                (n, tokens) => Message::DidSpikeLong {
-                    service,
-                    requests: n.into(),
-                    over,
-                    tokens: tokens.into(),
-                },
+                (n, 0) => Message::DidSpike { service, requests: n.into(), over },
+                (0, tokens) => Message::DidLongPrompt { service, tokens: tokens.into() },
+                (n, tokens) => Message::DidSpikeLong { service, requests: n.into(), over, tokens: tokens.into() },
             }
         }
-        Command::Set { param: p, value: v } => Message::DidSet {
-            param: param(*p).0.into(),
-            value: value(*p, *v),
-        },
+        Command::Set { param: p, value: v } => Message::DidSet { param: param(*p).0.into(), value: value(*p, *v) },
     }
 }
 
 /// A command that was refused, as what was asked for.
 fn asked(command: &Command, names: &Names) -> Message {
     match command {
-        Command::BuyNode { palette, rack } => Message::ActBuyNode {
-            instance: names.palette(*palette),
-            rack: names.rack(*rack),
-        },
-        Command::MoveNode { node, rack } => Message::ActMoveNode {
-            node: names.node(*node),
-            rack: names.rack(*rack),
-        },
-        Command::ReleaseNode { node } => Message::ActReleaseNode {
-            node: names.node(*node),
-        },
-        Command::LaunchGang { service } => Message::ActLaunchGang {
-            service: names.service(*service),
-        },
-        Command::DeleteGroup { group } => Message::ActDeleteGroup {
-            group: names.group(*group),
-        },
-        Command::InjectSpike { service, .. } => Message::ActSpike {
-            service: names.service(*service),
-        },
-        Command::Set { param: p, .. } => Message::ActSet {
-            param: param(*p).0.into(),
-        },
+        Command::BuyNode { palette, rack } => {
+            Message::ActBuyNode { instance: names.palette(*palette), rack: names.rack(*rack) }
+        }
+        Command::MoveNode { node, rack } => Message::ActMoveNode { node: names.node(*node), rack: names.rack(*rack) },
+        Command::ReleaseNode { node } => Message::ActReleaseNode { node: names.node(*node) },
+        Command::LaunchGang { service } => Message::ActLaunchGang { service: names.service(*service) },
+        Command::DeleteGroup { group } => Message::ActDeleteGroup { group: names.group(*group) },
+        Command::InjectSpike { service, .. } => Message::ActSpike { service: names.service(*service) },
+        Command::Set { param: p, .. } => Message::ActSet { param: param(*p).0.into() },
     }
 }
 
 fn placement(verdict: &Verdict, names: &Names) -> Option<Message> {
     Some(match verdict {
-        Verdict::PodsBound {
-            group,
-            placed,
-            total,
-            min_member,
-            nodes,
-        } => pods_bound(*group, (*placed, *total, *min_member), nodes, names),
-        Verdict::PodUnschedulable {
-            rank,
-            group,
-            counts,
-            bound,
-            total,
-            ..
-        } => {
+        Verdict::PodsBound { group, placed, total, min_member, nodes } => {
+            pods_bound(*group, (*placed, *total, *min_member), nodes, names)
+        }
+        Verdict::PodUnschedulable { rank, group, counts, bound, total, .. } => {
             let pod = match total {
                 0 | 1 => names.group(*group),
-                _ => Message::PodOfGroup {
-                    rank: (*rank).into(),
-                    group: names.group(*group),
-                }
-                .into(),
+                _ => Message::PodOfGroup { rank: (*rank).into(), group: names.group(*group) }.into(),
             };
             let first = match counts_phrase(counts) {
-                Some(reasons) => Message::WhyPodNoNode {
-                    pod,
-                    nodes: counts.nodes.into(),
-                    reasons: reasons.into(),
-                },
+                Some(reasons) => Message::WhyPodNoNode { pod, nodes: counts.nodes.into(), reasons: reasons.into() },
                 None => Message::WhyPodNoNodeAtAll { pod },
             };
             match (bound, names.gpus_per_pod(*group)) {
@@ -230,61 +160,30 @@ fn placement(verdict: &Verdict, names: &Names) -> Option<Message> {
                 (n, None) => then(first, Message::HoldPodsPaid { n: (*n).into() }),
             }
         }
-        Verdict::GangPlaced {
-            group,
-            total,
-            domains,
-            nodes,
-        } => {
+        Verdict::GangPlaced { group, total, domains, nodes } => {
             let (group, total, nodes) = (names.group(*group), (*total).into(), names.nodes(nodes, NODES_NAMED));
             match domains {
                 0 => Message::WhyGangPlaced { group, total, nodes },
                 1 => Message::WhyGangPlacedOneDomain { group, total, nodes },
-                n => Message::WhyGangPlacedDomains {
-                    group,
-                    total,
-                    nodes,
-                    domains: (*n).into(),
-                },
+                n => Message::WhyGangPlacedDomains { group, total, nodes, domains: (*n).into() },
             }
         }
-        Verdict::GangDeferred {
-            group,
-            fit,
-            need,
-            missing,
-            best_domain,
-        } => {
-            let first = Message::WhyGangDeferred {
-                group: names.group(*group),
-                fit: (*fit).into(),
-                need: (*need).into(),
-            };
+        Verdict::GangDeferred { group, fit, need, missing, best_domain } => {
+            let first =
+                Message::WhyGangDeferred { group: names.group(*group), fit: (*fit).into(), need: (*need).into() };
             match (missing, best_domain) {
                 (0, _) => first,
                 (n, None) => then(first, Message::WhyGangDeferredMissing { n: (*n).into() }),
-                (n, Some(free)) => then(
-                    first,
-                    Message::WhyGangDeferredDomain {
-                        n: (*n).into(),
-                        free: (*free).into(),
-                    },
-                ),
+                (n, Some(free)) => then(first, Message::WhyGangDeferredDomain { n: (*n).into(), free: (*free).into() }),
             }
         }
-        Verdict::StaleEvicted { group, held } => Message::WhyStaleEvicted {
-            group: names.group(*group),
-            held: (*held).into(),
-        },
-        Verdict::GangComplete { group, gpu_time, .. } if gpu_time.0 == 0 => Message::WhyGangCompleteAtOnce {
-            group: names.group(*group),
-        },
-        Verdict::GangComplete {
-            group,
-            held,
-            gpu_time,
-            cost,
-        } => Message::WhyGangComplete {
+        Verdict::StaleEvicted { group, held } => {
+            Message::WhyStaleEvicted { group: names.group(*group), held: (*held).into() }
+        }
+        Verdict::GangComplete { group, gpu_time, .. } if gpu_time.0 == 0 => {
+            Message::WhyGangCompleteAtOnce { group: names.group(*group) }
+        }
+        Verdict::GangComplete { group, held, gpu_time, cost } => Message::WhyGangComplete {
             group: names.group(*group),
             held: (*held).into(),
             gpu_minutes: gpu_minutes(*gpu_time).into(),
@@ -300,14 +199,8 @@ fn pods_bound(group: GroupId, counts: (u32, u32, u32), nodes: &[NodeId], names: 
     if placed < min {
         let missing = min - placed;
         let tail = match names.gpus_per_pod(group) {
-            Some(each) => Message::HoldGpusNow {
-                n: (placed * each).into(),
-                missing: (missing * each).into(),
-            },
-            None => Message::HoldPodsNow {
-                n: placed.into(),
-                missing: missing.into(),
-            },
+            Some(each) => Message::HoldGpusNow { n: (placed * each).into(), missing: (missing * each).into() },
+            None => Message::HoldPodsNow { n: placed.into(), missing: missing.into() },
         };
         return Message::WhyPodsHeld {
             group: name,
@@ -318,10 +211,7 @@ fn pods_bound(group: GroupId, counts: (u32, u32, u32), nodes: &[NodeId], names: 
         };
     }
     match nodes {
-        [node] if total == 1 => Message::WhyPodPlaced {
-            group: name,
-            node: names.node(*node),
-        },
+        [node] if total == 1 => Message::WhyPodPlaced { group: name, node: names.node(*node) },
         _ if placed < total => Message::WhyPodsEnough {
             group: name,
             placed: placed.into(),
@@ -329,11 +219,7 @@ fn pods_bound(group: GroupId, counts: (u32, u32, u32), nodes: &[NodeId], names: 
             min: min.into(),
             nodes: names.nodes(nodes, NODES_NAMED),
         },
-        _ => Message::WhyPodsAll {
-            group: name,
-            total: total.into(),
-            nodes: names.nodes(nodes, NODES_NAMED),
-        },
+        _ => Message::WhyPodsAll { group: name, total: total.into(), nodes: names.nodes(nodes, NODES_NAMED) },
     }
 }
 
@@ -345,49 +231,22 @@ fn counts_phrase(counts: &NodeCounts) -> Option<Message> {
     let named = counts.no_free_gpu + counts.selector + counts.taint + counts.not_ready + counts.cpu_or_memory;
     let n = Arg::from;
     let all = [
-        (
-            counts.no_free_gpu,
-            Message::CountNoFreeGpu {
-                n: n(counts.no_free_gpu),
-            },
-        ),
+        (counts.no_free_gpu, Message::CountNoFreeGpu { n: n(counts.no_free_gpu) }),
         (counts.selector, Message::CountSelector { n: n(counts.selector) }),
         (counts.taint, Message::CountTaint { n: n(counts.taint) }),
-        (
-            counts.cpu_or_memory,
-            Message::CountCpuOrMemory {
-                n: n(counts.cpu_or_memory),
-            },
-        ),
+        (counts.cpu_or_memory, Message::CountCpuOrMemory { n: n(counts.cpu_or_memory) }),
         (counts.not_ready, Message::CountNotReady { n: n(counts.not_ready) }),
-        (
-            counts.nodes.saturating_sub(named),
-            Message::CountOther {
-                n: n(counts.nodes.saturating_sub(named)),
-            },
-        ),
+        (counts.nodes.saturating_sub(named), Message::CountOther { n: n(counts.nodes.saturating_sub(named)) }),
     ];
-    comma(
-        all.into_iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(_, phrase)| phrase),
-    )
+    comma(all.into_iter().filter(|(count, _)| *count > 0).map(|(_, phrase)| phrase))
 }
 
 fn replicas(verdict: &Verdict, names: &Names) -> Option<Message> {
     Some(match verdict {
-        Verdict::ReplicasSet { service, from, to } => Message::WhyReplicasSet {
-            service: names.service(*service),
-            from: (*from).into(),
-            to: (*to).into(),
-        },
-        Verdict::ReplicaReady {
-            group,
-            pending,
-            image,
-            weights,
-            warm_up,
-        } => Message::WhyReplicaReady {
+        Verdict::ReplicasSet { service, from, to } => {
+            Message::WhyReplicasSet { service: names.service(*service), from: (*from).into(), to: (*to).into() }
+        }
+        Verdict::ReplicaReady { group, pending, image, weights, warm_up } => Message::WhyReplicaReady {
             group: names.group(*group),
             total: (*pending + *image + *weights + *warm_up).into(),
             pending: (*pending).into(),
@@ -395,47 +254,23 @@ fn replicas(verdict: &Verdict, names: &Names) -> Option<Message> {
             weights: (*weights).into(),
             warm_up: (*warm_up).into(),
         },
-        Verdict::DrainStarted {
-            group, in_flight: 0, ..
-        } => Message::WhyDrainIdle {
-            group: names.group(*group),
-        },
-        Verdict::DrainStarted {
-            group,
-            in_flight,
-            grace,
-        } => Message::WhyDrainStarted {
+        Verdict::DrainStarted { group, in_flight: 0, .. } => Message::WhyDrainIdle { group: names.group(*group) },
+        Verdict::DrainStarted { group, in_flight, grace } => Message::WhyDrainStarted {
             group: names.group(*group),
             in_flight: (*in_flight).into(),
             grace: (*grace).into(),
         },
-        Verdict::DrainEnded {
-            group,
-            finished: 0,
-            lost: 0,
-        } => Message::WhyDrainEndedIdle {
-            group: names.group(*group),
-        },
-        Verdict::DrainEnded {
-            group,
-            finished,
-            lost: 0,
-        } => Message::WhyDrainEnded {
-            group: names.group(*group),
-            finished: (*finished).into(),
-        },
+        Verdict::DrainEnded { group, finished: 0, lost: 0 } => {
+            Message::WhyDrainEndedIdle { group: names.group(*group) }
+        }
+        Verdict::DrainEnded { group, finished, lost: 0 } => {
+            Message::WhyDrainEnded { group: names.group(*group), finished: (*finished).into() }
+        }
         Verdict::DrainEnded { group, finished, lost } => {
             let (finished, lost) = ((*finished).into(), (*lost).into());
-            Message::WhyDrainLost {
-                group: names.group(*group),
-                finished,
-                lost,
-            }
+            Message::WhyDrainLost { group: names.group(*group), finished, lost }
         }
-        Verdict::EngineRefused {
-            group,
-            short_gib_tenths,
-        } => Message::WhyEngineRefused {
+        Verdict::EngineRefused { group, short_gib_tenths } => Message::WhyEngineRefused {
             group: names.group(*group),
             short_gib: Arg::Float(f64::from(*short_gib_tenths) / 10.0, 1),
         },
@@ -445,25 +280,15 @@ fn replicas(verdict: &Verdict, names: &Names) -> Option<Message> {
 
 fn nodes(verdict: &Verdict, names: &Names) -> Option<Message> {
     Some(match verdict {
-        Verdict::NodeBought {
-            node,
-            instance,
-            pods,
-            price_per_hour,
-            ready_in,
-        } => Message::WhyNodeBought {
+        Verdict::NodeBought { node, instance, pods, price_per_hour, ready_in } => Message::WhyNodeBought {
             node: names.node(*node),
             instance: (*instance).into(),
             pods: (*pods).into(),
             price: Arg::MoneyPerHour(*price_per_hour),
             ready_in: (*ready_in).into(),
         },
-        Verdict::NoNodeFits { group, .. } => Message::WhyNoNodeFits {
-            group: names.group(*group),
-        },
-        Verdict::PoolLimit { group, .. } => Message::WhyPoolLimit {
-            group: names.group(*group),
-        },
+        Verdict::NoNodeFits { group, .. } => Message::WhyNoNodeFits { group: names.group(*group) },
+        Verdict::PoolLimit { group, .. } => Message::WhyPoolLimit { group: names.group(*group) },
         Verdict::NodeReached { node, stage, took } => {
             let (node, took) = (names.node(*node), Arg::from(*took));
             match stage {
@@ -477,54 +302,30 @@ fn nodes(verdict: &Verdict, names: &Names) -> Option<Message> {
                 NodeStage::Released => Message::WhyNodeGone { node },
             }
         }
-        Verdict::NodeReleased { node, paid } => Message::WhyNodeReleased {
-            node: names.node(*node),
-            paid: (*paid).into(),
-        },
+        Verdict::NodeReleased { node, paid } => {
+            Message::WhyNodeReleased { node: names.node(*node), paid: (*paid).into() }
+        }
         _ => return None,
     })
 }
 
 fn consolidation(verdict: &Verdict, names: &Names) -> Option<Message> {
     Some(match verdict {
-        Verdict::ConsolidationPlanned {
-            nodes,
-            empty,
-            pods,
-            replacement,
-            saves_per_hour,
-        } => {
+        Verdict::ConsolidationPlanned { nodes, empty, pods, replacement, saves_per_hour } => {
             let (nodes, saves) = (names.nodes(nodes, NODES_NAMED), Arg::MoneyPerHour(*saves_per_hour));
             match (empty, replacement) {
-                (_, Some(replacement)) => Message::WhyPlanReplace {
-                    nodes,
-                    pods: (*pods).into(),
-                    replacement: (*replacement).into(),
-                    saves,
-                },
+                (_, Some(replacement)) => {
+                    Message::WhyPlanReplace { nodes, pods: (*pods).into(), replacement: (*replacement).into(), saves }
+                }
                 (true, None) => Message::WhyPlanEmpty { nodes, saves },
-                (false, None) => Message::WhyPlanMove {
-                    nodes,
-                    pods: (*pods).into(),
-                    saves,
-                },
+                (false, None) => Message::WhyPlanMove { nodes, pods: (*pods).into(), saves },
             }
         }
-        Verdict::ConsolidationEvicts {
-            node,
-            pods,
-            in_flight,
-            grace,
-            saves_per_hour,
-        } => {
+        Verdict::ConsolidationEvicts { node, pods, in_flight, grace, saves_per_hour } => {
             let (node, saves) = (names.node(*node), Arg::MoneyPerHour(*saves_per_hour));
             match (pods, in_flight) {
                 (0, _) => Message::WhyRemovesEmpty { node, saves },
-                (n, 0) => Message::WhyEvictsIdle {
-                    node,
-                    pods: (*n).into(),
-                    saves,
-                },
+                (n, 0) => Message::WhyEvictsIdle { node, pods: (*n).into(), saves },
                 (n, m) => Message::WhyEvicts {
                     node,
                     pods: (*n).into(),
@@ -534,16 +335,13 @@ fn consolidation(verdict: &Verdict, names: &Names) -> Option<Message> {
                 },
             }
         }
-        Verdict::ConsolidationDropped { nodes } => Message::WhyPlanDropped {
-            nodes: names.nodes(nodes, NODES_NAMED),
-        },
+        Verdict::ConsolidationDropped { nodes } => Message::WhyPlanDropped { nodes: names.nodes(nodes, NODES_NAMED) },
         Verdict::ConsolidationKept { node, why } => {
             let node = names.node(*node);
             match why {
-                KeptBecause::NotConsolidatable { remaining } => Message::WhyKeptAfter {
-                    node,
-                    remaining: whole_seconds(*remaining).into(),
-                },
+                KeptBecause::NotConsolidatable { remaining } => {
+                    Message::WhyKeptAfter { node, remaining: whole_seconds(*remaining).into() }
+                }
                 KeptBecause::NotEmpty => Message::WhyKeptNotEmpty { node },
                 KeptBecause::PodsDoNotFit => Message::WhyKeptDoNotFit { node },
                 KeptBecause::NotCheaper => Message::WhyKeptNotCheaper { node },
@@ -563,29 +361,12 @@ fn requests(verdict: &Verdict, names: &Names) -> Option<Message> {
             tokens: (*tokens).into(),
             limit: (*limit).into(),
         },
-        Verdict::SpikeBegan {
-            service,
-            requests,
-            over,
-            long_prompt_tokens,
-        } => {
+        Verdict::SpikeBegan { service, requests, over, long_prompt_tokens } => {
             let (service, over) = (names.service(*service), Arg::from(*over));
             match (*requests, *long_prompt_tokens) {
-                (n, 0) => Message::WhySpike {
-                    service,
-                    requests: n.into(),
-                    over,
-                },
-                (0, tokens) => Message::WhyLongPrompt {
-                    service,
-                    tokens: tokens.into(),
-                },
-                (n, tokens) => Message::WhySpikeLong {
-                    service,
-                    requests: n.into(),
-                    over,
-                    tokens: tokens.into(),
-                },
+                (n, 0) => Message::WhySpike { service, requests: n.into(), over },
+                (0, tokens) => Message::WhyLongPrompt { service, tokens: tokens.into() },
+                (n, tokens) => Message::WhySpikeLong { service, requests: n.into(), over, tokens: tokens.into() },
             }
         }
         Verdict::LongPromptAnswered { service, tokens, after } => Message::WhyLongAnswered {
@@ -593,11 +374,9 @@ fn requests(verdict: &Verdict, names: &Names) -> Option<Message> {
             tokens: (*tokens).into(),
             after: (*after).into(),
         },
-        Verdict::LongPromptLost { service, tokens, after } => Message::WhyLongLost {
-            service: names.service(*service),
-            tokens: (*tokens).into(),
-            after: (*after).into(),
-        },
+        Verdict::LongPromptLost { service, tokens, after } => {
+            Message::WhyLongLost { service: names.service(*service), tokens: (*tokens).into(), after: (*after).into() }
+        }
         _ => return None,
     })
 }

@@ -167,10 +167,7 @@ pub fn value(param: Param, value: i64) -> Arg {
 /// The rule that a refused value broke.
 pub fn param_error(param: Param, error: &ParamError) -> Message {
     match error {
-        ParamError::MinAboveMax { min, max } => Message::ParamMinAboveMax {
-            min: (*min).into(),
-            max: (*max).into(),
-        },
+        ParamError::MinAboveMax { min, max } => Message::ParamMinAboveMax { min: (*min).into(), max: (*max).into() },
         ParamError::Range { min, max, given, .. } => {
             let (given, min, max) = (given.clone().into(), value(param, *min), value(param, *max));
             match param.kind() {
@@ -178,9 +175,9 @@ pub fn param_error(param: Param, error: &ParamError) -> Message {
                 _ => Message::ParamOutOfRange { given, min, max },
             }
         }
-        ParamError::Choice { given, .. } | ParamError::Unknown(given) => Message::ParamNotAChoice {
-            given: given.clone().into(),
-        },
+        ParamError::Choice { given, .. } | ParamError::Unknown(given) => {
+            Message::ParamNotAChoice { given: given.clone().into() }
+        }
     }
 }
 
@@ -213,11 +210,7 @@ pub fn gpu_minutes(time: Span) -> Message {
 /// Minutes as a bare number.
 pub fn minutes(time: Span) -> Arg {
     let minutes = time.mins_f64();
-    if time == Span::ZERO {
-        Arg::Int(0)
-    } else {
-        Arg::Float(minutes, if minutes < 9.95 { 1 } else { 0 })
-    }
+    if time == Span::ZERO { Arg::Int(0) } else { Arg::Float(minutes, if minutes < 9.95 { 1 } else { 0 }) }
 }
 
 /// Rounded up to whole seconds: a countdown that ends at 0, without flickering decimals.
@@ -227,16 +220,10 @@ pub fn whole_seconds(span: Span) -> Span {
 
 /// Two sentences, one after the other.
 pub fn then(first: Message, next: Message) -> Message {
-    Message::Then {
-        first: first.into(),
-        next: next.into(),
-    }
+    Message::Then { first: first.into(), next: next.into() }
 }
 
 /// A list of phrases with commas; `None` if there is none.
 pub fn comma(phrases: impl IntoIterator<Item = Message>) -> Option<Message> {
-    phrases.into_iter().reduce(|first, next| Message::Comma {
-        first: first.into(),
-        next: next.into(),
-    })
+    phrases.into_iter().reduce(|first, next| Message::Comma { first: first.into(), next: next.into() })
 }

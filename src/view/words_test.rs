@@ -13,10 +13,7 @@ use crate::sim::wait::WaitReason;
 use std::collections::BTreeSet;
 
 fn langs() -> Vec<Lang> {
-    ["en", "x-long", "x-double", "x-rtl"]
-        .into_iter()
-        .filter_map(Lang::from_tag)
-        .collect()
+    ["en", "x-long", "x-double", "x-rtl"].into_iter().filter_map(Lang::from_tag).collect()
 }
 
 fn english(message: &Message) -> String {
@@ -38,10 +35,7 @@ fn clean(message: &Message) {
 #[track_caller]
 fn says(verdict: Verdict, expected: &str) {
     let names = Names::of(&trap());
-    assert_eq!(
-        english(&why::sentence(&decision(0, Who::Hpa, verdict, Tone::Neutral), &names)),
-        expected
-    );
+    assert_eq!(english(&why::sentence(&decision(0, Who::Hpa, verdict, Tone::Neutral), &names)), expected);
 }
 
 #[test]
@@ -68,26 +62,15 @@ fn every_kind_of_verdict_has_a_clean_sentence_in_every_language() {
 fn the_trap_is_told_with_its_numbers() {
     let mut all = fixture::verdicts().into_iter();
     let bound = all.find(|v| matches!(v, Verdict::PodsBound { .. })).expect("a sample");
-    says(
-        bound,
-        "Placed **7 of 8** pods of llama-70b one by one, on gb-a1, gb-a2. **7 GPUs now wait for 1.**",
-    );
-    let pod = all
-        .find(|v| matches!(v, Verdict::PodUnschedulable { .. }))
-        .expect("a sample");
+    says(bound, "Placed **7 of 8** pods of llama-70b one by one, on gb-a1, gb-a2. **7 GPUs now wait for 1.**");
+    let pod = all.find(|v| matches!(v, Verdict::PodUnschedulable { .. })).expect("a sample");
     says(
         pod,
         "Pod 7 of llama-70b: 0 of 8 nodes fit: 5 without enough free GPUs, 3 excluded by nodeSelector. \
          **7 GPUs are held and paid for.**",
     );
     says(
-        Verdict::GangDeferred {
-            group: GroupId(0),
-            fit: 7,
-            need: 8,
-            missing: 1,
-            best_domain: Some(7),
-        },
+        Verdict::GangDeferred { group: GroupId(0), fit: 7, need: 8, missing: 1, best_domain: Some(7) },
         "llama-70b deferred: 7 of 8 pods would fit, **nothing is held**. 1 more GPU in one NVLink domain would \
          start it; the best domain has 7 free.",
     );
@@ -135,16 +118,10 @@ fn a_limit_acts_on_what_the_window_left_of_the_wish() {
 fn replicas_that_start_are_told_from_a_new_wish() {
     let starting = with_hpa(hpa(Some(50_000), 60_000, 7, (6, 6, 6), HpaLimit::None));
     let (_, text) = card(cards::replicas_verdict(&starting));
-    assert_eq!(
-        text,
-        "Wants **6** (50 % / 60 % × 7 = 5.83 → 6), 4 answer so far. Next sync in 12 s."
-    );
+    assert_eq!(text, "Wants **6** (50 % / 60 % × 7 = 5.83 → 6), 4 answer so far. Next sync in 12 s.");
     let kept = with_hpa(hpa(Some(59_000), 60_000, 6, (6, 6, 6), HpaLimit::None));
     let (_, text) = card(cards::replicas_verdict(&kept));
-    assert_eq!(
-        text,
-        "Keeps **6** (59 % / 60 % × 6 = 5.90 → 6), 4 answer so far. Next sync in 12 s."
-    );
+    assert_eq!(text, "Keeps **6** (59 % / 60 % × 6 = 5.90 → 6), 4 answer so far. Next sync in 12 s.");
 }
 
 #[test]
@@ -154,27 +131,15 @@ fn when_empty_never_announces_a_review_of_a_busy_node() {
     s.policy.set(Param::Provisioner, 1).expect("in range");
     s.policy.set(Param::Consolidation, 1).expect("in range");
     s.nodes_layer.next_consolidatable = Some((NodeId(2), s.now));
-    assert_eq!(
-        card(cards::nodes_verdict(&s)).1,
-        "Nothing to buy, nothing to remove: 3 nodes, $116.00/h."
-    );
+    assert_eq!(card(cards::nodes_verdict(&s)).1, "Nothing to buy, nothing to remove: 3 nodes, $116.00/h.");
 }
 
 #[test]
 fn what_was_never_seen_is_named_by_its_id_and_counts_pods() {
     let names = Names::default();
-    let verdict = Verdict::PodsBound {
-        group: GroupId(9),
-        placed: 7,
-        total: 8,
-        min_member: 8,
-        nodes: vec![NodeId(4)],
-    };
+    let verdict = Verdict::PodsBound { group: GroupId(9), placed: 7, total: 8, min_member: 8, nodes: vec![NodeId(4)] };
     assert_eq!(
-        english(&why::sentence(
-            &decision(0, Who::KubeScheduler, verdict, Tone::Bad),
-            &names
-        )),
+        english(&why::sentence(&decision(0, Who::KubeScheduler, verdict, Tone::Bad), &names)),
         "Placed **7 of 8** pods of group #9 one by one, on node #4. **The GPUs of 7 pods now wait for 1 more pod.**"
     );
 }
@@ -195,9 +160,7 @@ fn names_outlive_their_things() {
 fn long_lists_of_nodes_end_in_a_count() {
     let names = Names::of(&trap());
     let ids: Vec<NodeId> = (0..6).map(NodeId).collect();
-    let text = english(&Message::Word {
-        word: names.nodes(&ids, 3),
-    });
+    let text = english(&Message::Word { word: names.nodes(&ids, 3) });
     assert_eq!(text, "gb-a1, gb-a2 and 4 more");
 }
 
@@ -231,10 +194,7 @@ fn exactly_the_target_of_the_chosen_signal_is_shown() {
     }
     let mut policy = trap().policy;
     policy.set(Param::Scaler, 1).expect("in range");
-    assert_eq!(
-        cards::settings(crate::sim::param::Layer::Replicas, &policy),
-        [Param::ManualReplicas]
-    );
+    assert_eq!(cards::settings(crate::sim::param::Layer::Replicas, &policy), [Param::ManualReplicas]);
 }
 
 #[test]
@@ -243,9 +203,7 @@ fn steppers_stay_in_range_and_reach_both_ends() {
         for up in [false, true] {
             let mut value = param.default_value();
             for _ in 0..2000 {
-                value = param
-                    .check(cards::stepped(param, value, up))
-                    .expect("a step stays in range");
+                value = param.check(cards::stepped(param, value, up)).expect("a step stays in range");
             }
             assert_eq!(cards::stepped(param, value, up), value, "{} {up}", param.id());
         }
@@ -255,15 +213,8 @@ fn steppers_stay_in_range_and_reach_both_ends() {
 #[test]
 fn inputs_read_back_what_they_show() {
     let policy = trap().policy;
-    for (param, value) in [
-        (Param::ConsolidateAfter, 0),
-        (Param::ConsolidateAfter, 3600),
-        (Param::MaxReplicas, 16),
-    ] {
-        assert_eq!(
-            cards::read_input(param, &cards::input_text(param, value), &policy),
-            Ok(value)
-        );
+    for (param, value) in [(Param::ConsolidateAfter, 0), (Param::ConsolidateAfter, 3600), (Param::MaxReplicas, 16)] {
+        assert_eq!(cards::read_input(param, &cards::input_text(param, value), &policy), Ok(value));
     }
     assert_eq!(cards::input_text(Param::StabilizationDown, 90), "90s");
 }
@@ -275,22 +226,13 @@ fn a_refused_input_says_the_rule() {
         let error = cards::read_input(param, text, &policy).expect_err("is out of range");
         english(&words::param_error(param, &error))
     };
-    assert_eq!(
-        rule(Param::MaxReplicas, "99"),
-        "“99” is refused: a whole number from 1 to 64."
-    );
-    assert_eq!(
-        rule(Param::MinReplicas, "9"),
-        "Refused: the minimum (9) may not be above the maximum (8)."
-    );
+    assert_eq!(rule(Param::MaxReplicas, "99"), "“99” is refused: a whole number from 1 to 64.");
+    assert_eq!(rule(Param::MinReplicas, "9"), "Refused: the minimum (9) may not be above the maximum (8).");
     assert_eq!(
         rule(Param::StabilizationDown, "2h"),
         "“7200” is refused: a time from 0 s to 1 h, such as 30s, 5m or 1h."
     );
-    assert_eq!(
-        rule(Param::TargetPercent, "a lot"),
-        "“a lot” is refused: a whole number from 1 % to 200 %."
-    );
+    assert_eq!(rule(Param::TargetPercent, "a lot"), "“a lot” is refused: a whole number from 1 % to 200 %.");
 }
 
 fn card(verdict: (Tone, Message)) -> (Tone, String) {
@@ -302,10 +244,7 @@ fn card(verdict: (Tone, Message)) -> (Tone, String) {
 fn the_placement_card_counts_what_the_trap_burns() {
     let (tone, text) = card(cards::placement_verdict(&trap()));
     assert_eq!(tone, Tone::Bad);
-    assert_eq!(
-        text,
-        "**7 of 8 pods hold GPUs and wait.** Burnt so far: 26 GPU-minutes, $4.55."
-    );
+    assert_eq!(text, "**7 of 8 pods hold GPUs and wait.** Burnt so far: 26 GPU-minutes, $4.55.");
 }
 
 #[test]
@@ -315,10 +254,7 @@ fn the_placement_card_sums_two_trapped_gangs() {
     second.id = GroupId(2);
     s.groups.push(second);
     let (_, text) = card(cards::placement_verdict(&s));
-    assert_eq!(
-        text,
-        "**2 gangs hold the GPUs of 14 pods and wait.** Burnt so far: 52 GPU-minutes, $9.10."
-    );
+    assert_eq!(text, "**2 gangs hold the GPUs of 14 pods and wait.** Burnt so far: 52 GPU-minutes, $9.10.");
 }
 
 #[test]
@@ -335,10 +271,7 @@ fn the_placement_card_of_kai_says_that_nothing_is_held() {
     );
     s.groups[0].stage = GroupStage::Serving;
     s.pending.clear();
-    assert_eq!(
-        card(cards::placement_verdict(&s)),
-        (Tone::Good, "Every pod has its GPUs.".into())
-    );
+    assert_eq!(card(cards::placement_verdict(&s)), (Tone::Good, "Every pod has its GPUs.".into()));
 }
 
 fn with_hpa(view: crate::sim::snapshot::HpaView) -> Snapshot {
@@ -362,30 +295,18 @@ fn the_replicas_card_says_that_a_target_of_95_percent_is_blind() {
 fn the_replicas_card_shows_wish_and_limits() {
     let up = with_hpa(hpa(Some(99_000), 70_000, 4, (6, 6, 6), HpaLimit::None));
     let (_, text) = card(cards::replicas_verdict(&up));
-    assert_eq!(
-        text,
-        "Wants **6** (99 % / 70 % × 4 = 5.66 → 6), 4 answer so far. Next sync in 12 s."
-    );
+    assert_eq!(text, "Wants **6** (99 % / 70 % × 4 = 5.66 → 6), 4 answer so far. Next sync in 12 s.");
     let max = with_hpa(hpa(Some(99_000), 10_000, 4, (40, 40, 8), HpaLimit::Max));
     assert_eq!(
         card(cards::replicas_verdict(&max)),
-        (
-            Tone::Bad,
-            "Wants 40, **held at the maximum of 8**. Next sync in 12 s.".into()
-        )
+        (Tone::Bad, "Wants 40, **held at the maximum of 8**. Next sync in 12 s.".into())
     );
     let window = with_hpa(hpa(Some(35_000), 70_000, 4, (2, 4, 4), HpaLimit::Stabilization));
     let (_, text) = card(cards::replicas_verdict(&window));
-    assert_eq!(
-        text,
-        "Wants 2, keeps 4: the highest wish of the last 5 min counts. Next sync in 12 s."
-    );
+    assert_eq!(text, "Wants 2, keeps 4: the highest wish of the last 5 min counts. Next sync in 12 s.");
     let none = with_hpa(hpa(None, 70_000, 4, (4, 4, 4), HpaLimit::NoMetric));
     let (tone, text) = card(cards::replicas_verdict(&none));
-    assert_eq!(
-        (tone, text.as_str()),
-        (Tone::Bad, "**Does nothing: there is no sample** of GPU utilization.")
-    );
+    assert_eq!((tone, text.as_str()), (Tone::Bad, "**Does nothing: there is no sample** of GPU utilization."));
 }
 
 #[test]
@@ -401,10 +322,7 @@ fn a_ratio_inside_the_tolerance_is_not_called_blind_when_the_target_leaves_room(
 #[test]
 fn the_formula_line_shows_each_step() {
     let line = |s: &Snapshot| english(&cards::replicas_formula(s).expect("an HPA with a reading"));
-    assert_eq!(
-        line(&trap()),
-        "99 % / 95 % = 1.04 · tolerance 0.9 to 1.1: no change · limits 1 to 8 · result **4**"
-    );
+    assert_eq!(line(&trap()), "99 % / 95 % = 1.04 · tolerance 0.9 to 1.1: no change · limits 1 to 8 · result **4**");
     let window = with_hpa(hpa(Some(35_000), 70_000, 4, (2, 4, 4), HpaLimit::Stabilization));
     assert_eq!(
         line(&window),
@@ -426,27 +344,18 @@ fn the_nodes_card_says_what_karpenter_will_do() {
         "hgx-1 may be emptied in 9 min, if its pods then fit elsewhere for less."
     );
     s.nodes[2].empty_since = Some(Time::ZERO);
-    assert_eq!(
-        card(cards::nodes_verdict(&s)).1,
-        "hgx-1 will be removed in 9 min if it stays empty."
-    );
+    assert_eq!(card(cards::nodes_verdict(&s)).1, "hgx-1 will be removed in 9 min if it stays empty.");
     s.nodes_layer.evicting = Some((NodeId(2), 11));
     assert_eq!(
         card(cards::nodes_verdict(&s)),
-        (
-            Tone::Bad,
-            "hgx-1 is being evicted **while it answers 11 requests**.".into()
-        )
+        (Tone::Bad, "hgx-1 is being evicted **while it answers 11 requests**.".into())
     );
 }
 
 #[test]
 fn outcomes_sum_to_the_offered_requests_and_states_to_the_bill() {
     let s = trap();
-    assert_eq!(
-        score::outcomes(&s).iter().map(|r| r.count).sum::<u64>(),
-        s.requests.offered
-    );
+    assert_eq!(score::outcomes(&s).iter().map(|r| r.count).sum::<u64>(), s.requests.offered);
     let rows = score::ledger(&s);
     assert_eq!(rows.len(), GpuUse::ALL.len() + 1);
     let bill = rows.last().expect("a sum");
@@ -473,10 +382,7 @@ fn the_summary_counts_cluster_and_waiting_gangs() {
 fn only_news_is_announced_and_only_once() {
     let names = Names::of(&trap());
     let stays = sync(Some(99_000), 95_000, (4, 4, 4, 4), HpaLimit::Tolerance, 412);
-    assert_eq!(
-        announce::milestone(&decision(0, Who::Hpa, stays, Tone::Neutral), &names),
-        None
-    );
+    assert_eq!(announce::milestone(&decision(0, Who::Hpa, stays, Tone::Neutral), &names), None);
     let up = sync(Some(99_000), 70_000, (4, 6, 6, 6), HpaLimit::None, 0);
     let mut up = decision(0, Who::Hpa, up, Tone::Good);
     let spoken = english(&announce::milestone(&up, &names).expect("a change"));
@@ -490,16 +396,9 @@ fn inspect_shows_what_a_gang_burnt() {
     let s = trap();
     let names = Names::of(&s);
     let seen = inspect::group(&s.groups[0], &s, &names);
-    let rows: Vec<String> = seen
-        .rows
-        .iter()
-        .map(|(l, v)| format!("{}: {}", english(l), english(v)))
-        .collect();
+    let rows: Vec<String> = seen.rows.iter().map(|(l, v)| format!("{}: {}", english(l), english(v))).collect();
     assert!(rows.contains(&"Held idle for: 3 min 42 s".to_owned()), "{rows:?}");
-    assert!(
-        rows.contains(&"Burnt while held: 26 GPU-minutes, $4.55".to_owned()),
-        "{rows:?}"
-    );
+    assert!(rows.contains(&"Burnt while held: 26 GPU-minutes, $4.55".to_owned()), "{rows:?}");
     for (label, value) in inspect::node(&s.nodes[0], &s, &names).rows {
         clean(&label);
         clean(&value);

@@ -25,13 +25,7 @@ pub fn from_node<T: DeserializeOwned>(node: &Node) -> Result<T, Problem> {
 
 impl serde::de::Error for Problem {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        Problem {
-            line: 0,
-            column: 0,
-            path: String::new(),
-            message: message.to_string(),
-            placed: false,
-        }
+        Problem { line: 0, column: 0, path: String::new(), message: message.to_string(), placed: false }
     }
 
     fn invalid_type(found: Unexpected, expected: &dyn Expected) -> Self {
@@ -82,24 +76,14 @@ fn number(text: &str) -> Option<Number> {
     // Rust also reads "inf", "nan" and "infinity", which are text here.
     let shaped = body.starts_with(|c: char| c.is_ascii_digit() || c == '.')
         && body.contains(|c: char| c.is_ascii_digit())
-        && body
-            .bytes()
-            .all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'e' | b'E' | b'+' | b'-'));
-    if shaped {
-        text.parse().ok().map(Number::Float)
-    } else {
-        None
-    }
+        && body.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'e' | b'E' | b'+' | b'-'));
+    if shaped { text.parse().ok().map(Number::Float) } else { None }
 }
 
 fn integer(text: &str) -> Option<i128> {
     let radix = |digits: &str, radix: u32| {
         let plain = !digits.is_empty() && digits.chars().all(|c| c.is_digit(radix));
-        if plain {
-            i128::from_str_radix(digits, radix).ok()
-        } else {
-            None
-        }
+        if plain { i128::from_str_radix(digits, radix).ok() } else { None }
     };
     if let Some(digits) = text.strip_prefix("0x") {
         return radix(digits, 16);
@@ -142,11 +126,7 @@ impl<'de> Node {
             Some(Number::Float(x)) => x,
             None => return Err(self.expected("a number")),
         };
-        if value.is_finite() {
-            Ok(value)
-        } else {
-            Err(self.expected("a finite number"))
-        }
+        if value.is_finite() { Ok(value) } else { Err(self.expected("a finite number")) }
     }
 
     fn read_bool(&self) -> Option<bool> {
@@ -256,20 +236,12 @@ impl<'de> Deserializer<'de> for &Node {
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        let read = if self.is_null() {
-            visitor.visit_none()
-        } else {
-            visitor.visit_some(self)
-        };
+        let read = if self.is_null() { visitor.visit_none() } else { visitor.visit_some(self) };
         read.map_err(|e: Problem| self.here(e))
     }
 
     fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        if self.is_null() {
-            visitor.visit_unit()
-        } else {
-            Err(self.expected("nothing"))
-        }
+        if self.is_null() { visitor.visit_unit() } else { Err(self.expected("nothing")) }
     }
 
     fn deserialize_unit_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Problem> {
@@ -333,9 +305,7 @@ impl<'de> Deserializer<'de> for &Node {
             }
             _ => return Err(self.expected(format_args!("one of {}", variants.join(", ")))),
         };
-        visitor
-            .visit_enum(Choice { text, place, content })
-            .map_err(|e| self.here(e))
+        visitor.visit_enum(Choice { text, place, content }).map_err(|e| self.here(e))
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
@@ -359,9 +329,7 @@ impl<'de> SeqAccess<'de> for &mut List<'_> {
         };
         let index = self.next;
         self.next += 1;
-        seed.deserialize(node)
-            .map(Some)
-            .map_err(|e| node.here(e).below_index(index))
+        seed.deserialize(node).map(Some).map_err(|e| node.here(e).below_index(index))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -382,17 +350,9 @@ impl<'de> MapAccess<'de> for Map<'_> {
             return Ok(None);
         };
         // Through a node, so that maps with numbers or enums as keys can be read too.
-        let node = Node {
-            line: key.line,
-            column: key.column,
-            value: Value::Scalar {
-                text: key.text.clone(),
-                plain: true,
-            },
-        };
-        seed.deserialize(&node)
-            .map(Some)
-            .map_err(|e| node.here(e).below_key(&key.text))
+        let node =
+            Node { line: key.line, column: key.column, value: Value::Scalar { text: key.text.clone(), plain: true } };
+        seed.deserialize(&node).map(Some).map_err(|e| node.here(e).below_key(&key.text))
     }
 
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Problem> {
@@ -420,9 +380,8 @@ impl<'de, 'n> EnumAccess<'de> for Choice<'n> {
     type Variant = Choice<'n>;
 
     fn variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<(T::Value, Choice<'n>), Problem> {
-        let variant = seed
-            .deserialize(self.text.into_deserializer())
-            .map_err(|e: Problem| e.at(self.place.0, self.place.1))?;
+        let variant =
+            seed.deserialize(self.text.into_deserializer()).map_err(|e: Problem| e.at(self.place.0, self.place.1))?;
         Ok((variant, self))
     }
 }

@@ -64,19 +64,8 @@ fn a_whole_file_is_read() {
         "seed: 7\nservices:\n- name: 8\n  hpa: {target: 0x46, tolerance: 1, scaleDown: true}\n- name: b\n  hpa: ~\n  pattern: silent\nlimits: {a: -1, 'b': +2}\npair: [1, x]\n",
     )
     .unwrap();
-    let hpa = Hpa {
-        target: 70,
-        tolerance: 1.0,
-        scale_down: true,
-    };
-    assert_eq!(
-        lab.services[0],
-        Service {
-            name: "8".into(),
-            hpa: Some(hpa),
-            pattern: Pattern::Silent
-        }
-    );
+    let hpa = Hpa { target: 70, tolerance: 1.0, scale_down: true };
+    assert_eq!(lab.services[0], Service { name: "8".into(), hpa: Some(hpa), pattern: Pattern::Silent });
     assert_eq!(lab.services[1].hpa, None);
     assert_eq!(lab.limits, BTreeMap::from([("a".into(), -1), ("b".into(), 2)]));
     assert_eq!(lab.pair, Some((1, "x".into())));
@@ -87,10 +76,7 @@ fn enums_are_words_or_maps_of_one_key() {
     assert_eq!(pattern("silent"), Pattern::Silent);
     assert_eq!(pattern("{silent: }"), Pattern::Silent);
     assert_eq!(pattern("fixed: 3"), Pattern::Fixed(3));
-    assert_eq!(
-        pattern("poisson: {per_second: 4}"),
-        Pattern::Poisson { per_second: 4.0 }
-    );
+    assert_eq!(pattern("poisson: {per_second: 4}"), Pattern::Poisson { per_second: 4.0 });
     assert_eq!(pattern("day: {from: 9}"), Pattern::Day(Day { from: 9 }));
     assert_eq!(pattern("day"), Pattern::Day(Day { from: 0 }));
     assert_eq!(pattern("span: [1, 2]"), Pattern::Span(1, 2));
@@ -100,15 +86,9 @@ fn enums_are_words_or_maps_of_one_key() {
 fn refusals_name_place_and_path() {
     for (text, wanted) in [
         ("sed: 7\n", "line 1, column 1: sed: unknown key; did you mean `seed`?"),
-        (
-            "seed: 1\nzoo: 7\n",
-            "line 2, column 1: zoo: unknown key; accepted are: seed, services, limits, pair",
-        ),
+        ("seed: 1\nzoo: 7\n", "line 2, column 1: zoo: unknown key; accepted are: seed, services, limits, pair"),
         ("services: []\n", "line 1, column 1: the key `seed` is missing"),
-        (
-            "seed: -1\n",
-            "line 1, column 7: seed: expected a whole number from 0 to 18446744073709551615, found `-1`",
-        ),
+        ("seed: -1\n", "line 1, column 7: seed: expected a whole number from 0 to 18446744073709551615, found `-1`"),
         (
             "seed: '7'\n",
             "line 1, column 7: seed: expected a whole number from 0 to 18446744073709551615, found the text \"7\"",
@@ -129,18 +109,9 @@ fn refusals_name_place_and_path() {
             "seed: 1\nservices:\n- name: a\n  hpa: {target: 1, scaleDown: yes}\n",
             "line 4, column 31: services[0].hpa.scaleDown: expected true or false, found `yes`",
         ),
-        (
-            "seed: 1\nservices: {a: 1}\n",
-            "line 2, column 11: services: expected a list, found a map",
-        ),
-        (
-            "seed: 1\nservices: [{name: [a]}]\n",
-            "line 2, column 19: services[0].name: expected text, found a list",
-        ),
-        (
-            "seed: 1\nservices: [{name: }]\n",
-            "line 2, column 17: services[0].name: expected text, found nothing",
-        ),
+        ("seed: 1\nservices: {a: 1}\n", "line 2, column 11: services: expected a list, found a map"),
+        ("seed: 1\nservices: [{name: [a]}]\n", "line 2, column 19: services[0].name: expected text, found a list"),
+        ("seed: 1\nservices: [{name: }]\n", "line 2, column 17: services[0].name: expected text, found nothing"),
         (
             "seed: 1\nservices: [{name: a, hpa: 5}]\n",
             "line 2, column 27: services[0].hpa: expected a map with target, tolerance, scaleDown, found `5`",
@@ -165,10 +136,7 @@ fn refusals_name_place_and_path() {
             "seed: 1\nservices: [{name: a, pattern: {silent: 1}}]\n",
             "line 2, column 40: services[0].pattern.silent: expected nothing, found `1`",
         ),
-        (
-            "seed: 1\npair: [1, a, b]\n",
-            "line 2, column 14: pair[2]: expected 2 elements, found 3",
-        ),
+        ("seed: 1\npair: [1, a, b]\n", "line 2, column 14: pair[2]: expected 2 elements, found 3"),
         (
             "seed: 1\nlimits: {a.b: x}\n",
             "line 2, column 15: limits.\"a.b\": expected a whole number from -2147483648 to 2147483647, found `x`",
@@ -183,10 +151,7 @@ fn an_unknown_key_of_an_override_is_named_without_a_line() {
     let mut node = parse("seed: 1\nservices: [{name: a, hpa: {target: 1}}]\n").unwrap();
     node.set("services.a.hpa.tolerence", "0.2").unwrap();
     let problem = from_node::<Lab>(&node).unwrap_err();
-    assert_eq!(
-        problem.to_string(),
-        "services[0].hpa.tolerence: unknown key; did you mean `tolerance`?"
-    );
+    assert_eq!(problem.to_string(), "services[0].hpa.tolerence: unknown key; did you mean `tolerance`?");
 }
 
 #[test]

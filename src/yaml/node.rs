@@ -36,11 +36,7 @@ pub struct Key {
 impl Node {
     /// An empty map that stands at no place.
     pub fn empty_map() -> Node {
-        Node {
-            line: 0,
-            column: 0,
-            value: Value::Map(Vec::new()),
-        }
+        Node { line: 0, column: 0, value: Value::Map(Vec::new()) }
     }
 
     /// The scalar's text; nothing for lists and maps.
@@ -88,11 +84,7 @@ pub(super) fn clip(text: &str) -> String {
             out.push('…');
             break;
         }
-        if c.is_control() {
-            out.extend(c.escape_default())
-        } else {
-            out.push(c)
-        }
+        if c.is_control() { out.extend(c.escape_default()) } else { out.push(c) }
     }
     out
 }
@@ -113,13 +105,7 @@ pub struct Problem {
 
 impl Problem {
     pub fn new(line: u32, column: u32, path: &str, message: impl Into<String>) -> Problem {
-        Problem {
-            line,
-            column,
-            path: path.to_owned(),
-            message: message.into(),
-            placed: true,
-        }
+        Problem { line, column, path: path.to_owned(), message: message.into(), placed: true }
     }
 
     /// Names the place, unless a deeper node did.
@@ -151,15 +137,8 @@ impl Problem {
 
 /// Keys like `nvidia.com/gpu` are quoted in paths, so that a path can be read back.
 pub(super) fn quote_segment(key: &str) -> String {
-    let bare = !key.is_empty()
-        && !key
-            .chars()
-            .any(|c| matches!(c, '.' | '[' | ']' | '"') || c.is_whitespace());
-    if bare {
-        key.to_owned()
-    } else {
-        format!("\"{}\"", clip(key))
-    }
+    let bare = !key.is_empty() && !key.chars().any(|c| matches!(c, '.' | '[' | ']' | '"') || c.is_whitespace());
+    if bare { key.to_owned() } else { format!("\"{}\"", clip(key)) }
 }
 
 impl fmt::Display for Problem {

@@ -18,23 +18,11 @@ pub const NODES_MAX: usize = 20_000;
 pub fn parse(text: &str) -> Result<Node, Problem> {
     let mut documents = parse_all(text)?;
     match documents.len() {
-        0 => Ok(Node {
-            line: 1,
-            column: 1,
-            value: Value::Scalar {
-                text: String::new(),
-                plain: true,
-            },
-        }),
+        0 => Ok(Node { line: 1, column: 1, value: Value::Scalar { text: String::new(), plain: true } }),
         1 => Ok(documents.remove(0)),
         _ => {
             let second = &documents[1];
-            Err(Problem::new(
-                second.line,
-                second.column,
-                "",
-                "a second document starts here; one is expected",
-            ))
+            Err(Problem::new(second.line, second.column, "", "a second document starts here; one is expected"))
         }
     }
 }
@@ -66,12 +54,7 @@ pub fn parse_all(text: &str) -> Result<Vec<Node>, Problem> {
     while let Some(event) = parser.next_event() {
         let (event, span) = event.map_err(|e| {
             let place = e.marker();
-            Problem::new(
-                count(place.line()),
-                count(place.col() + 1),
-                "",
-                format!("not YAML: {}", e.info()),
-            )
+            Problem::new(count(place.line()), count(place.col() + 1), "", format!("not YAML: {}", e.info()))
         })?;
         builder.take(event, span)?;
     }
@@ -91,11 +74,7 @@ struct Frame {
 
 enum Open {
     List(Vec<Node>),
-    Map {
-        entries: Vec<(Key, Node)>,
-        seen: BTreeSet<String>,
-        key: Option<Key>,
-    },
+    Map { entries: Vec<(Key, Node)>, seen: BTreeSet<String>, key: Option<Key> },
 }
 
 #[derive(Default)]
@@ -129,15 +108,9 @@ impl Builder {
                 self.scalar(text.into_owned(), style == ScalarStyle::Plain, line, column)
             }
             Event::SequenceStart(..) => self.open(Open::List(Vec::new()), line, column),
-            Event::MappingStart(..) => self.open(
-                Open::Map {
-                    entries: Vec::new(),
-                    seen: BTreeSet::new(),
-                    key: None,
-                },
-                line,
-                column,
-            ),
+            Event::MappingStart(..) => {
+                self.open(Open::Map { entries: Vec::new(), seen: BTreeSet::new(), key: None }, line, column)
+            }
             Event::SequenceEnd | Event::MappingEnd => self.close(),
             _ => Ok(()),
         }
@@ -146,77 +119,38 @@ impl Builder {
     fn count_node(&mut self, line: u32, column: u32) -> Result<(), Problem> {
         self.nodes += 1;
         if self.nodes > NODES_MAX {
-            return Err(Problem::new(
-                line,
-                column,
-                "",
-                format!("more than {NODES_MAX} values and keys"),
-            ));
+            return Err(Problem::new(line, column, "", format!("more than {NODES_MAX} values and keys")));
         }
         Ok(())
     }
 
     fn open(&mut self, open: Open, line: u32, column: u32) -> Result<(), Problem> {
         self.count_node(line, column)?;
-        if let Some(Frame {
-            open: Open::Map { key: None, .. },
-            ..
-        }) = self.stack.last()
-        {
-            return Err(Problem::new(
-                line,
-                column,
-                "",
-                "a key must be text, not a list or a map",
-            ));
+        if let Some(Frame { open: Open::Map { key: None, .. }, .. }) = self.stack.last() {
+            return Err(Problem::new(line, column, "", "a key must be text, not a list or a map"));
         }
         if self.stack.len() == DEPTH_MAX {
-            return Err(Problem::new(
-                line,
-                column,
-                "",
-                format!("nested more than {DEPTH_MAX} deep"),
-            ));
+            return Err(Problem::new(line, column, "", format!("nested more than {DEPTH_MAX} deep")));
         }
         self.stack.push(Frame { line, column, open });
         Ok(())
     }
 
     fn scalar(&mut self, text: String, plain: bool, line: u32, column: u32) -> Result<(), Problem> {
-        if let Some(Frame {
-            open: Open::Map {
-                key: key @ None, seen, ..
-            },
-            ..
-        }) = self.stack.last_mut()
-        {
+        if let Some(Frame { open: Open::Map { key: key @ None, seen, .. }, .. }) = self.stack.last_mut() {
             if plain && text == "<<" {
-                return Err(Problem::new(
-                    line,
-                    column,
-                    "",
-                    "merge keys (`<<`) are not accepted: write the keys out",
-                ));
+                return Err(Problem::new(line, column, "", "merge keys (`<<`) are not accepted: write the keys out"));
             }
             if text.is_empty() {
                 return Err(Problem::new(line, column, "", "a key is empty"));
             }
             if !seen.insert(text.clone()) {
-                return Err(Problem::new(
-                    line,
-                    column,
-                    "",
-                    format!("the key `{}` appears twice", clip(&text)),
-                ));
+                return Err(Problem::new(line, column, "", format!("the key `{}` appears twice", clip(&text))));
             }
             *key = Some(Key { text, line, column });
             return Ok(());
         }
-        self.put(Node {
-            line,
-            column,
-            value: Value::Scalar { text, plain },
-        });
+        self.put(Node { line, column, value: Value::Scalar { text, plain } });
         Ok(())
     }
 

@@ -29,10 +29,7 @@ fn every_node_knows_its_line_and_column() {
     }
     let root = parse(text).unwrap();
     let Value::Map(entries) = &root.value else { panic!() };
-    let keys: Vec<_> = entries
-        .iter()
-        .map(|(k, _)| (k.text.as_str(), k.line, k.column))
-        .collect();
+    let keys: Vec<_> = entries.iter().map(|(k, _)| (k.text.as_str(), k.line, k.column)).collect();
     assert_eq!(keys, [("a", 2, 1), ("b", 3, 1), ("h", 6, 1), ("j", 10, 1)]);
     assert!(root.find("j").unwrap().is_null());
 }
@@ -81,9 +78,8 @@ fn limits_hold_at_and_above() {
 
 #[test]
 fn large_hostile_texts_are_refused_quickly() {
-    for unit in [
-        "[", "{", "- ", "? ", "{a: ", "[[", "a:\n ", "\"", "'", "|", "%", "&a ", "!a ", "? [", "a: {", "\n- ",
-    ] {
+    for unit in ["[", "{", "- ", "? ", "{a: ", "[[", "a:\n ", "\"", "'", "|", "%", "&a ", "!a ", "? [", "a: {", "\n- "]
+    {
         let _ = parse(&unit.repeat(TEXT_BYTES_MAX / unit.len()));
     }
     // Each line one level deeper.
@@ -95,10 +91,7 @@ fn large_hostile_texts_are_refused_quickly() {
 fn documents_come_one_by_one() {
     let documents = parse_all("---\na: 1\n---\nb: 2\n...\n").unwrap();
     assert_eq!(documents.len(), 2);
-    assert_eq!(
-        (documents[1].line, documents[1].key("b").and_then(Node::text)),
-        (4, Some("2"))
-    );
+    assert_eq!((documents[1].line, documents[1].key("b").and_then(Node::text)), (4, Some("2")));
     assert!(parse("").unwrap().is_null());
     assert_eq!(parse_all("# only a note\n").unwrap().len(), 0);
     assert!(parse("\u{feff}a: 1").unwrap().key("a").is_some());
@@ -140,38 +133,18 @@ fn forgotten(value: &str) -> Node {
 #[test]
 fn overrides_that_lead_nowhere_name_the_segment() {
     for (path, value, wanted) in [
-        (
-            "services.chit.hpa",
-            "1",
-            "services.chit: no element named `chit`; did you mean `chat`?",
-        ),
+        ("services.chit.hpa", "1", "services.chit: no element named `chit`; did you mean `chat`?"),
         ("services[2].hpa", "1", "services[2]: no element 2; the list has 2"),
-        (
-            "service.chat",
-            "1",
-            "service: no key `service`; did you mean `services`?",
-        ),
+        ("service.chat", "1", "service: no key `service`; did you mean `services`?"),
         ("zoo.chat", "1", "zoo: no key `zoo`; there are: seed, services"),
         ("seed.x", "1", "seed.x: there is nothing below `7`"),
-        (
-            "services.code.hpa.a.b",
-            "1",
-            "services.code.hpa.a: no key `a`: the value is empty",
-        ),
+        ("services.code.hpa.a.b", "1", "services.code.hpa.a: no key `a`: the value is empty"),
         ("seed", "[1", "seed: the value `[1` cannot be read: not YAML: "),
         ("", "1", "the path \"\": a segment is empty"),
         ("a..b", "1", "the path \"a..b\": a segment is empty"),
-        (
-            "a[x]",
-            "1",
-            "the path \"a[x]\": an index in brackets must be a whole number",
-        ),
+        ("a[x]", "1", "the path \"a[x]\": an index in brackets must be a whole number"),
         ("a[1", "1", "the path \"a[1\": `[` without `]`"),
-        (
-            "\"a\"b",
-            "1",
-            "the path \"\"a\"b\": a `.` is missing after a quoted key or an index",
-        ),
+        ("\"a\"b", "1", "the path \"\"a\"b\": a `.` is missing after a quoted key or an index"),
     ] {
         let mut root = parse(LAB).unwrap();
         let before = root.clone();
@@ -185,10 +158,7 @@ fn overrides_that_lead_nowhere_name_the_segment() {
 fn later_rules_can_point_at_a_value() {
     let root = parse(LAB).unwrap();
     let found = root.problem_at("services[0].hpa.target", "above the limit");
-    assert_eq!(
-        found.to_string(),
-        "line 4, column 19: services[0].hpa.target: above the limit"
-    );
+    assert_eq!(found.to_string(), "line 4, column 19: services[0].hpa.target: above the limit");
     let absent = root.problem_at("services.chat.slo.ttft", "is needed");
     assert_eq!((absent.line, absent.column), (3, 5));
 }

@@ -33,10 +33,7 @@ impl Node {
 
     /// The node at `path`, if it is there.
     pub fn find(&self, path: &str) -> Option<&Node> {
-        split(path)
-            .ok()?
-            .iter()
-            .try_fold(self, |node, segment| node.look_up(segment))
+        split(path).ok()?.iter().try_fold(self, |node, segment| node.look_up(segment))
     }
 
     /// A problem with the value at `path`, placed at the deepest node on the way that exists: for
@@ -88,20 +85,12 @@ impl Node {
                 let position = match entries.iter().position(|(k, _)| k.text == segment.text) {
                     Some(position) => position,
                     None if create && !segment.index => {
-                        let key = Key {
-                            text: segment.text.clone(),
-                            line: 0,
-                            column: 0,
-                        };
+                        let key = Key { text: segment.text.clone(), line: 0, column: 0 };
                         entries.push((key, Node::empty_map()));
                         entries.len() - 1
                     }
                     None => {
-                        return Err(missing(
-                            "key",
-                            &segment.text,
-                            entries.iter().map(|(k, _)| k.text.as_str()),
-                        ));
+                        return Err(missing("key", &segment.text, entries.iter().map(|(k, _)| k.text.as_str())));
                     }
                 };
                 Ok(&mut entries[position].1)
@@ -112,28 +101,16 @@ impl Node {
 
 /// An element's own `name:` wins over its index, so that a name may be a number.
 fn list_position(items: &[Node], segment: &Segment) -> Option<usize> {
-    let by_name = || {
-        items
-            .iter()
-            .position(|item| item.key("name").and_then(Node::text) == Some(&segment.text))
-    };
+    let by_name = || items.iter().position(|item| item.key("name").and_then(Node::text) == Some(&segment.text));
     let by_index = || segment.text.parse::<usize>().ok().filter(|i| *i < items.len());
-    if segment.index {
-        by_index()
-    } else {
-        by_name().or_else(by_index)
-    }
+    if segment.index { by_index() } else { by_name().or_else(by_index) }
 }
 
 fn missing_element(items: &[Node], segment: &Segment) -> String {
     if segment.text.parse::<usize>().is_ok() {
         return format!("no element {}; the list has {}", segment.text, items.len());
     }
-    missing(
-        "element named",
-        &segment.text,
-        items.iter().filter_map(|i| i.key("name").and_then(Node::text)),
-    )
+    missing("element named", &segment.text, items.iter().filter_map(|i| i.key("name").and_then(Node::text)))
 }
 
 fn missing<'a>(what: &str, text: &str, known: impl Iterator<Item = &'a str>) -> String {
@@ -176,31 +153,13 @@ fn split(path: &str) -> Result<Vec<Segment>, Problem> {
             if digits.is_empty() || digits.len() > 9 || !digits.bytes().all(|b| b.is_ascii_digit()) {
                 return Err(refuse("an index in brackets must be a whole number"));
             }
-            (
-                Segment {
-                    text: digits.to_owned(),
-                    index: true,
-                },
-                after,
-            )
+            (Segment { text: digits.to_owned(), index: true }, after)
         } else if let Some(inner) = rest.strip_prefix('"') {
             let (text, after) = inner.split_once('"').ok_or_else(|| refuse("a quote is not closed"))?;
-            (
-                Segment {
-                    text: text.to_owned(),
-                    index: false,
-                },
-                after,
-            )
+            (Segment { text: text.to_owned(), index: false }, after)
         } else {
             let end = rest.find(['.', '[']).unwrap_or(rest.len());
-            (
-                Segment {
-                    text: rest[..end].to_owned(),
-                    index: false,
-                },
-                &rest[end..],
-            )
+            (Segment { text: rest[..end].to_owned(), index: false }, &rest[end..])
         };
         if segment.text.is_empty() {
             return Err(refuse("a segment is empty"));

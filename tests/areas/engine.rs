@@ -49,17 +49,11 @@ impl Errors {
             return Outcome::Fail("no value or tolerance".to_owned());
         };
         let off = (actual - expected).abs();
-        self.0
-            .borrow_mut()
-            .entry(format!("{kind} {metric}"))
-            .or_default()
-            .push(off / expected.abs().max(1e-300));
+        self.0.borrow_mut().entry(format!("{kind} {metric}")).or_default().push(off / expected.abs().max(1e-300));
         if off <= tolerance * expected.abs() {
             Outcome::Pass
         } else {
-            Outcome::Fail(format!(
-                "{metric}: expected {expected} within {tolerance}, actual {actual}"
-            ))
+            Outcome::Fail(format!("{metric}: expected {expected} within {tolerance}, actual {actual}"))
         }
     }
 }
@@ -71,10 +65,7 @@ impl Drop for Errors {
             let percent = |x: f64| x * 100.0;
             let median = percent((errors[(errors.len() - 1) / 2] + errors[errors.len() / 2]) / 2.0);
             let worst = percent(errors[errors.len() - 1]);
-            println!(
-                "engine: {kind}: {} cases, median {median:.1} %, worst {worst:.1} %",
-                errors.len()
-            );
+            println!("engine: {kind}: {} cases, median {median:.1} %, worst {worst:.1} %", errors.len());
         }
     }
 }
@@ -100,20 +91,12 @@ fn gpu(given: &Value) -> Option<&'static Gpu> {
 }
 
 fn dtype(given: &Value, key: &str) -> Dtype {
-    if text(given, key) == "fp8" {
-        Dtype::Fp8
-    } else {
-        Dtype::Bf16
-    }
+    if text(given, key) == "fp8" { Dtype::Fp8 } else { Dtype::Bf16 }
 }
 
 fn spec(given: &Value) -> Option<EngineSpec> {
     let model = model(given)?;
-    let weight_dtype = if model.fp8_only {
-        Dtype::Fp8
-    } else {
-        dtype(given, "weight_dtype")
-    };
+    let weight_dtype = if model.fp8_only { Dtype::Fp8 } else { dtype(given, "weight_dtype") };
     let host = match (text(given, "engine"), text(given, "host_profile")) {
         ("trtllm", _) => HostProfile::Lean,
         (_, "sync") => HostProfile::Sync,
@@ -147,9 +130,7 @@ fn step(kind: &str, given: &Value) -> Option<f64> {
 
 fn fabric(given: &Value, gpu: &Gpu) -> Fabric {
     match text(given, "scope") {
-        "two_nodes" => Fabric::AcrossNodes {
-            nic_gb_s: gpu.internode_gb_s,
-        },
+        "two_nodes" => Fabric::AcrossNodes { nic_gb_s: gpu.internode_gb_s },
         _ => Fabric::InDomain,
     }
 }
@@ -186,16 +167,10 @@ fn weight_gib(given: &Value) -> Option<f64> {
 
 fn startup(given: &Value) -> Option<f64> {
     match text(given, "stage") {
-        "torch_compile" => Some(cold_start::torch_compile_s(
-            count(given, "layers")?,
-            text(given, "cache") == "warm",
-        )),
+        "torch_compile" => Some(cold_start::torch_compile_s(count(given, "layers")?, text(given, "cache") == "warm")),
         "weights_read" => {
             let bytes = model(given)?.weight_bytes(dtype(given, "weight_dtype")) as f64;
-            Some(cold_start::weights_read_s(
-                bytes,
-                number(given, "bandwidth_gib_s")? * GIB,
-            ))
+            Some(cold_start::weights_read_s(bytes, number(given, "bandwidth_gib_s")? * GIB))
         }
         _ => None,
     }
@@ -205,9 +180,7 @@ fn sharing(given: &Value) -> Option<f64> {
     let sharing = match text(given, "mode") {
         "time_slicing" => Sharing::TimeSlicing,
         "mps" => Sharing::Mps,
-        "mig" => Sharing::Mig {
-            compute_slices: text(given, "profile").split_once('g')?.0.parse().ok()?,
-        },
+        "mig" => Sharing::Mig { compute_slices: text(given, "profile").split_once('g')?.0.parse().ok()? },
         _ => return None,
     };
     Some(small_model_slowdown(sharing, count(given, "busy_pods")?))
@@ -216,10 +189,7 @@ fn sharing(given: &Value) -> Option<f64> {
 /// An engine that holds requests of up to `tokens` tokens.
 fn replica(given: &Value, tokens: u32) -> Option<Replica> {
     let spec = spec(given)?;
-    let settings = EngineSettings {
-        max_model_len: Some(tokens),
-        ..settings(given, spec.gpu)
-    };
+    let settings = EngineSettings { max_model_len: Some(tokens), ..settings(given, spec.gpu) };
     let limits = memory::start(&spec, &settings).ok()?;
     Some(Replica::new(StepCost::new(&spec, limits.max_num_seqs).ok()?, limits))
 }
@@ -227,10 +197,8 @@ fn replica(given: &Value, tokens: u32) -> Option<Replica> {
 /// Each client sends its next request when the last one is answered.
 fn closed_loop(given: &Value, metric: &str) -> Option<f64> {
     let range = |low: &str, high: &str| Some((count(given, low)?, count(given, high)?));
-    let (inputs, outputs) = (
-        range("input_tokens_min", "input_tokens_max")?,
-        range("output_tokens_min", "output_tokens_max")?,
-    );
+    let (inputs, outputs) =
+        (range("input_tokens_min", "input_tokens_max")?, range("output_tokens_min", "output_tokens_max")?);
     let mut replica = replica(given, inputs.1 + outputs.1)?;
     let requests = count(given, "requests")?;
     let mut stream = Stream::new(8, "lengths");
@@ -246,14 +214,7 @@ fn closed_loop(given: &Value, metric: &str) -> Option<f64> {
             sent += 1;
         }
         for event in events.drain(..) {
-            if let EngineEvent::Finished {
-                at,
-                submitted_at,
-                first_token_at,
-                output_tokens,
-                ..
-            } = event
-            {
+            if let EngineEvent::Finished { at, submitted_at, first_token_at, output_tokens, .. } = event {
                 free_clients += 1;
                 ttft_us += first_token_at.since(submitted_at).0 as f64;
                 tpot_us += at.since(first_token_at).0 as f64 / f64::from(output_tokens - 1);
@@ -353,9 +314,7 @@ fn measure(queue: &Queue, seed: u64, requests: u32) -> Measured {
     for i in 0..requests {
         now_us += gamma(&mut gaps, queue.arrival_scv) * 1e6 / queue.arrival_per_s;
         let now = Time(now_us as u64);
-        let tokens = (gamma(&mut services, queue.service_scv) * queue.service_s * 1e6 / STEP_US)
-            .round()
-            .max(1.0);
+        let tokens = (gamma(&mut services, queue.service_scv) * queue.service_s * 1e6 / STEP_US).round().max(1.0);
         service_us += tokens * STEP_US;
         while next_sample < now.0 {
             replica.advance(Time(next_sample), &mut events);
@@ -400,10 +359,7 @@ fn queue(given: &Value, metric: &str) -> Option<f64> {
     let arrival_per_s = number(given, "arrival_per_s")?;
     let service_per_s = number(given, "service_per_s").unwrap_or(1.0);
     let seats = count(given, "servers").unwrap_or(1);
-    let scv = (
-        number(given, "arrival_scv").unwrap_or(1.0),
-        number(given, "service_scv").unwrap_or(1.0),
-    );
+    let scv = (number(given, "arrival_scv").unwrap_or(1.0), number(given, "service_scv").unwrap_or(1.0));
     if metric == "allen_cunneen_wait_s" {
         return Some(queueing::allen_cunneen_wait(seats, arrival_per_s, service_per_s, scv));
     }
@@ -419,30 +375,15 @@ fn queue(given: &Value, metric: &str) -> Option<f64> {
     let queue = match text(given, "model") {
         "M/M/1" | "M/M/c" | "G/G/c" => base,
         "M/M/c/c" => Queue { loss: true, ..base },
-        "M/D/1" => Queue {
-            service_scv: 0.0,
-            ..base
-        },
-        "M/G/1-PS" => Queue {
-            service_s: number(given, "mean_service_s")?,
-            seats: 1000,
-            shared: true,
-            ..base
-        },
+        "M/D/1" => Queue { service_scv: 0.0, ..base },
+        "M/G/1-PS" => Queue { service_s: number(given, "mean_service_s")?, seats: 1000, shared: true, ..base },
         "little" => {
             let service_s = number(given, "mean_time_in_system_s")?;
-            Queue {
-                service_s,
-                service_scv: 0.0,
-                seats: 1000,
-                ..base
-            }
+            Queue { service_s, service_scv: 0.0, seats: 1000, ..base }
         }
         _ => return None,
     };
-    let runs: Vec<Measured> = (1..=RUNS)
-        .map(|seed| measure(&queue, seed, requests_per_run(seats)))
-        .collect();
+    let runs: Vec<Measured> = (1..=RUNS).map(|seed| measure(&queue, seed, requests_per_run(seats))).collect();
     let load = arrival_per_s * queue.service_s / if queue.shared { 1.0 } else { f64::from(queue.seats) };
     let mean = |value: fn(&Measured) -> f64| controlled_mean(&runs, load, value);
     match metric {
@@ -467,14 +408,9 @@ fn requests_per_run(servers: u32) -> u32 {
 /// scatter of a busy queue is the scatter of its load.
 fn controlled_mean(runs: &[Measured], load: f64, value: fn(&Measured) -> f64) -> f64 {
     let n = runs.len() as f64;
-    let (mean_value, mean_load) = (
-        runs.iter().map(value).sum::<f64>() / n,
-        runs.iter().map(|m| m.load).sum::<f64>() / n,
-    );
-    let covariance: f64 = runs
-        .iter()
-        .map(|m| (value(m) - mean_value) * (m.load - mean_load))
-        .sum();
+    let (mean_value, mean_load) =
+        (runs.iter().map(value).sum::<f64>() / n, runs.iter().map(|m| m.load).sum::<f64>() / n);
+    let covariance: f64 = runs.iter().map(|m| (value(m) - mean_value) * (m.load - mean_load)).sum();
     let variance: f64 = runs.iter().map(|m| (m.load - mean_load) * (m.load - mean_load)).sum();
     let slope = if variance > 0.0 { covariance / variance } else { 0.0 };
     mean_value - slope * (mean_load - load)

@@ -86,10 +86,7 @@ impl Flags {
     fn controller(&self) -> ControllerFlags {
         let defaults = ControllerFlags::default();
         ControllerFlags {
-            tolerance: Tolerances {
-                up: self.tolerance_up,
-                down: self.tolerance_down,
-            },
+            tolerance: Tolerances { up: self.tolerance_up, down: self.tolerance_down },
             cpu_initialization_period_s: self.cpu_initialization_period_s,
             initial_readiness_delay_s: self.initial_readiness_delay_s,
             downscale_stabilization_s: self.downscale_stabilization_s.unwrap_or(DOWNSCALE_S),
@@ -147,12 +144,7 @@ impl Pod {
     fn sample(&self, index: usize, value_milli: i64) -> PodSample {
         let at = self.metric_age_s.map_or(NOW, ago);
         let window = self.metric_window_s.map_or(Span::ZERO, span);
-        PodSample {
-            pod: PodId::from_index(index),
-            value_milli,
-            at,
-            window,
-        }
+        PodSample { pod: PodId::from_index(index), value_milli, at, window }
     }
 }
 
@@ -161,10 +153,7 @@ fn views(pods: &[Pod]) -> Result<Vec<PodView>, String> {
 }
 
 fn own_samples(pods: &[Pod]) -> Vec<PodSample> {
-    pods.iter()
-        .enumerate()
-        .filter_map(|(i, p)| p.value_milli.map(|v| p.sample(i, v)))
-        .collect()
+    pods.iter().enumerate().filter_map(|(i, p)| p.value_milli.map(|v| p.sample(i, v))).collect()
 }
 
 fn unknown_samples(values: &[i64]) -> impl Iterator<Item = PodSample> + '_ {
@@ -188,9 +177,7 @@ fn resource(name: Option<&str>) -> Result<Option<Resource>, String> {
 fn pod_source(name: Option<&str>) -> Result<MetricSource, String> {
     Ok(match resource(name)? {
         Some(resource) => MetricSource::Resource { resource },
-        None => MetricSource::Pods {
-            metric: "custom".into(),
-        },
+        None => MetricSource::Pods { metric: "custom".into() },
     })
 }
 
@@ -214,9 +201,7 @@ fn compare_proposal(expect: &Value, outcome: Result<Proposal, MetricError>) -> C
     same("error", error, None)?;
     expect_field(expect, "replicas", i64::from(proposal.replicas))?;
     match proposal.read {
-        Read::Utilization {
-            percent, average_milli, ..
-        } => {
+        Read::Utilization { percent, average_milli, .. } => {
             expect_field(expect, "utilization_percent", i64::from(percent))?;
             expect_field(expect, "average_milli", average_milli)
         }
@@ -228,12 +213,7 @@ fn compare_proposal(expect: &Value, outcome: Result<Proposal, MetricError>) -> C
 
 fn calculate(flags: &Flags, view: HpaView, spec: &MetricSpec) -> Result<Proposal, MetricError> {
     let tolerances = flags.controller().tolerance;
-    let ctx = Context {
-        view: &view,
-        tolerances,
-        periods: flags.periods(),
-        now: NOW,
-    };
+    let ctx = Context { view: &view, tolerances, periods: flags.periods(), now: NOW };
     propose(ctx, spec, &view.readings[0])
 }
 
@@ -251,12 +231,10 @@ fn over_pods(kind: &str, input: &Value, expect: &Value) -> Check {
     }
     let input: Input = read(input)?;
     let target = match kind {
-        "resource_utilization" => MetricTarget::Utilization {
-            percent: input.target_utilization_percent.ok_or("no target")?,
-        },
-        _ => MetricTarget::AverageValue {
-            milli: input.target_milli.ok_or("no target")?,
-        },
+        "resource_utilization" => {
+            MetricTarget::Utilization { percent: input.target_utilization_percent.ok_or("no target")? }
+        }
+        _ => MetricTarget::AverageValue { milli: input.target_milli.ok_or("no target")? },
     };
     let mut samples = own_samples(&input.pods);
     samples.extend(unknown_samples(&input.unknown_pod_values_milli));
@@ -266,10 +244,7 @@ fn over_pods(kind: &str, input: &Value, expect: &Value) -> Check {
         pods: views(&input.pods)?,
         readings: vec![Reading::Pods(samples)],
     };
-    let spec = MetricSpec {
-        source: pod_source(input.resource.as_deref())?,
-        target,
-    };
+    let spec = MetricSpec { source: pod_source(input.resource.as_deref())?, target };
     compare_proposal(expect, calculate(&input.settings, view, &spec))
 }
 
@@ -287,19 +262,12 @@ fn whole(kind: &str, input: &Value, expect: &Value) -> Check {
     let input: Input = read(input)?;
     let replicas = input.current_replicas.or(input.status_replicas).ok_or("no replicas")?;
     let metric = "whole".to_owned();
-    let source = if kind.starts_with("object") {
-        MetricSource::Object { metric }
-    } else {
-        MetricSource::External { metric }
-    };
+    let source =
+        if kind.starts_with("object") { MetricSource::Object { metric } } else { MetricSource::External { metric } };
     let target = if kind.ends_with("per_pod") {
-        MetricTarget::AverageValue {
-            milli: input.target_milli,
-        }
+        MetricTarget::AverageValue { milli: input.target_milli }
     } else {
-        MetricTarget::Value {
-            milli: input.target_milli,
-        }
+        MetricTarget::Value { milli: input.target_milli }
     };
     let view = HpaView {
         spec_replicas: replicas,
@@ -320,26 +288,14 @@ fn classify_pods(input: &Value, expect: &Value) -> Check {
     let input: Input = read(input)?;
     let pods = views(&input.pods)?;
     let samples = own_samples(&input.pods);
-    let groups = classify(
-        &pods,
-        &samples,
-        resource(input.resource.as_deref())?,
-        input.settings.periods(),
-        NOW,
-    );
+    let groups = classify(&pods, &samples, resource(input.resource.as_deref())?, input.settings.periods(), NOW);
     expect_field(expect, "ready_count", groups.ready)?;
-    let fields = [
-        ("unready", LeftOutClass::Unready),
-        ("missing", LeftOutClass::Missing),
-        ("ignored", LeftOutClass::Ignored),
-    ];
+    let fields =
+        [("unready", LeftOutClass::Unready), ("missing", LeftOutClass::Missing), ("ignored", LeftOutClass::Ignored)];
     for (field, class) in fields {
         let Some(names) = expect.get(field) else { continue };
         let mut expected: Vec<String> = read(names)?;
-        let mut actual: Vec<String> = groups
-            .of(class)
-            .map(|p| input.pods[p.pod.index()].name.clone())
-            .collect();
+        let mut actual: Vec<String> = groups.of(class).map(|p| input.pods[p.pod.index()].name.clone()).collect();
         expected.sort();
         actual.sort();
         same(field, expected, actual)?;
@@ -354,22 +310,11 @@ struct Past {
 }
 
 fn history(past: &[Past]) -> Vec<Recommendation> {
-    past.iter()
-        .map(|p| Recommendation {
-            replicas: p.replicas,
-            at: ago(p.age_s),
-        })
-        .collect()
+    past.iter().map(|p| Recommendation { replicas: p.replicas, at: ago(p.age_s) }).collect()
 }
 
 fn events(past: &[Past]) -> Vec<ScaleEvent> {
-    past.iter()
-        .map(|p| ScaleEvent {
-            replicas: p.replicas,
-            at: ago(p.age_s),
-            outdated: false,
-        })
-        .collect()
+    past.iter().map(|p| ScaleEvent { replicas: p.replicas, at: ago(p.age_s), outdated: false }).collect()
 }
 
 fn stabilize_default(input: &Value, expect: &Value) -> Check {
@@ -436,18 +381,11 @@ impl Limits {
     }
 
     fn behavior(&self) -> ResolvedBehavior {
-        Behavior {
-            scale_up: self.scale_up.clone(),
-            scale_down: self.scale_down.clone(),
-        }
-        .resolve(DOWNSCALE_S)
+        Behavior { scale_up: self.scale_up.clone(), scale_down: self.scale_down.clone() }.resolve(DOWNSCALE_S)
     }
 
     fn events(&self) -> ScaleEvents {
-        ScaleEvents {
-            up: events(&self.scale_up_events),
-            down: events(&self.scale_down_events),
-        }
+        ScaleEvents { up: events(&self.scale_up_events), down: events(&self.scale_down_events) }
     }
 }
 
@@ -500,24 +438,10 @@ fn store_event(input: &Value, expect: &Value) -> Check {
     expect_field(expect, "counted_change", counted)?;
     // Without a behavior the controller stores nothing.
     if let Some(policies) = input.policies {
-        let rules = ScalingRules {
-            policies: Some(policies),
-            ..ScalingRules::default()
-        };
-        behavior::store_event(
-            &mut stored,
-            resolve_up(Some(&rules)).longest_period(),
-            input.new_change,
-            NOW,
-        );
+        let rules = ScalingRules { policies: Some(policies), ..ScalingRules::default() };
+        behavior::store_event(&mut stored, resolve_up(Some(&rules)).longest_period(), input.new_change, NOW);
     }
-    let stored: Vec<Stored> = stored
-        .iter()
-        .map(|e| Stored {
-            replicas: e.replicas,
-            outdated: e.outdated,
-        })
-        .collect();
+    let stored: Vec<Stored> = stored.iter().map(|e| Stored { replicas: e.replicas, outdated: e.outdated }).collect();
     expect_field(expect, "stored", stored)
 }
 
@@ -552,9 +476,9 @@ impl Metric {
         };
         let amount = self.target.unwrap_or(1);
         let target = match self.target_type.as_deref() {
-            Some("utilization") => MetricTarget::Utilization {
-                percent: i32::try_from(amount).map_err(|e| e.to_string())?,
-            },
+            Some("utilization") => {
+                MetricTarget::Utilization { percent: i32::try_from(amount).map_err(|e| e.to_string())? }
+            }
             Some("value") => MetricTarget::Value { milli: amount },
             Some("average_value") | None => MetricTarget::AverageValue { milli: amount },
             Some(other) => return Err(format!("unknown target type {other}")),
@@ -611,10 +535,7 @@ fn reconcile(input: &Value, expect: &Value) -> Check {
     };
     let memory = HpaMemory {
         recommendations: input.recommendations.as_deref().map(history),
-        events: ScaleEvents {
-            up: events(&input.scale_up_events),
-            down: events(&input.scale_down_events),
-        },
+        events: ScaleEvents { up: events(&input.scale_up_events), down: events(&input.scale_down_events) },
         scaled_to_zero: input.scaled_to_zero,
         last_scale: None,
     };
@@ -625,11 +546,7 @@ fn reconcile(input: &Value, expect: &Value) -> Check {
     expect_reason(expect, "able_to_scale_reason", conditions.able_to_scale)?;
     let active = conditions.scaling_active.map(|r| format!("{r:?}"));
     expect_field(expect, "scaling_active_reason", active)?;
-    expect_field(
-        expect,
-        "scaling_active",
-        conditions.scaling_active.map(|r| r.is_active()),
-    )?;
+    expect_field(expect, "scaling_active", conditions.scaling_active.map(|r| r.is_active()))?;
     let limited = conditions.scaling_limited.map(|l| format!("{:?}", l.reason));
     expect_field(expect, "scaling_limited_reason", limited)?;
     expect_field(expect, "scaling_limited", conditions.scaling_limited.map(|l| l.limited))?;

@@ -222,22 +222,14 @@ impl<'a> Lab<'a> {
             unschedulable: false,
             gpu_ready: true,
         });
-        View {
-            nodes: nodes.collect(),
-            queues: self.queues(),
-            groups,
-        }
+        View { nodes: nodes.collect(), queues: self.queues(), groups }
     }
 
     fn queues(&self) -> Vec<QueueView> {
         let queues = self.case.queues.iter().enumerate().map(|(age, q)| QueueView {
             name: q.name.as_str().into(),
             parent: q.parent.as_deref().map(Into::into),
-            gpus: Quota {
-                deserved: bound(q.deserved),
-                limit: bound(q.limit),
-                over_quota_weight: q.weight,
-            },
+            gpus: Quota { deserved: bound(q.deserved), limit: bound(q.limit), over_quota_weight: q.weight },
             cpu_m: Quota::UNLIMITED,
             mem_mib: Quota::UNLIMITED,
             priority: q.priority,

@@ -68,11 +68,7 @@ fn batch_end(case: &Case) -> Check {
         end = Some(batch.seen(PodId::from_index(index), &settings, time(event.at_s)));
     }
     let pods: BTreeSet<String> = batch.close().iter().map(|p| names[p.index()].clone()).collect();
-    given(
-        "batch_end_s",
-        &case.expect.batch_end_s.map(time),
-        end.unwrap_or(time(0.0)),
-    )?;
+    given("batch_end_s", &case.expect.batch_end_s.map(time), end.unwrap_or(time(0.0)))?;
     given("batch_pods", &case.expect.batch_pods.as_deref().map(set), pods)
 }
 
@@ -107,18 +103,11 @@ fn new_nodes(built: &Built, expected: &[ExpectedNode], actual: &[NewNode]) -> Ch
 fn provisioned(built: &Built, case: &Case) -> Check {
     let plan = provision(&built.view, &built.settings, built.now);
     let expect = &case.expect;
-    let launches: Vec<String> = plan
-        .new_nodes
-        .iter()
-        .map(|n| built.view.types[n.launch.instance_type].name.clone())
-        .collect();
+    let launches: Vec<String> =
+        plan.new_nodes.iter().map(|n| built.view.types[n.launch.instance_type].name.clone()).collect();
     let unschedulable: BTreeSet<String> = plan.unschedulable.iter().map(|u| built.pod_name(u.pod)).collect();
-    given(
-        "unschedulable",
-        &expect.unschedulable.as_deref().map(set),
-        unschedulable.clone(),
-    )
-    .map_err(|e| format!("{e}; {:?}", plan.unschedulable))?;
+    given("unschedulable", &expect.unschedulable.as_deref().map(set), unschedulable.clone())
+        .map_err(|e| format!("{e}; {:?}", plan.unschedulable))?;
     given("unschedulable_count", &expect.unschedulable_count, unschedulable.len())?;
     given("new_node_count", &expect.new_node_count, plan.new_nodes.len())?;
     new_nodes(built, expect.new_nodes.as_deref().unwrap_or_default(), &plan.new_nodes)?;
@@ -132,11 +121,8 @@ fn provisioned(built: &Built, case: &Case) -> Check {
         *counts.entry(launch).or_default() += 1;
     }
     given("launch_counts", &expect.launch_counts, counts)?;
-    let on_existing: BTreeMap<String, String> = plan
-        .on_existing
-        .iter()
-        .map(|(pod, node)| (built.pod_name(*pod), built.node_name(*node)))
-        .collect();
+    let on_existing: BTreeMap<String, String> =
+        plan.on_existing.iter().map(|(pod, node)| (built.pod_name(*pod), built.node_name(*node))).collect();
     given("on_existing", &expect.on_existing, on_existing)
 }
 
@@ -152,22 +138,14 @@ fn compare_command(built: &Built, expect: &Expect, command: Option<&Command>) ->
     let names: BTreeSet<String> = command.nodes.iter().map(|n| built.node_name(*n)).collect();
     given("nodes", &expect.nodes.as_deref().map(set), names)?;
     given("node_count", &expect.node_count, command.nodes.len())?;
-    given(
-        "replacement_count",
-        &expect.replacement_count,
-        command.replacements.len(),
-    )?;
+    given("replacement_count", &expect.replacement_count, command.replacements.len())?;
     let mut per_pool: BTreeMap<String, usize> = BTreeMap::new();
     for node in &command.nodes {
         let pool = built.view.node(*node).and_then(|n| n.pool).ok_or("node without pool")?;
         *per_pool.entry(built.view.pools[pool].name.clone()).or_default() += 1;
     }
     given("per_pool", &expect.per_pool, per_pool)?;
-    new_nodes(
-        built,
-        expect.replacements.as_deref().unwrap_or_default(),
-        &command.replacements,
-    )
+    new_nodes(built, expect.replacements.as_deref().unwrap_or_default(), &command.replacements)
 }
 
 fn disrupted(built: &Built, case: &Case) -> Check {
@@ -211,11 +189,7 @@ fn allowed(built: &Built, case: &Case) -> Check {
                 }
                 None => budgets::allowed(&built.view, pool, reason, built.now),
             };
-            same(
-                &format!("{pool_name} {reason_name}"),
-                *expected,
-                actual.map_or(-1, i64::from),
-            )?;
+            same(&format!("{pool_name} {reason_name}"), *expected, actual.map_or(-1, i64::from))?;
         }
     }
     Ok(())
@@ -271,32 +245,19 @@ fn expired(built: &Built, case: &Case) -> Check {
 
 fn drain_order(built: &Built, case: &Case) -> Check {
     let node = built.view.nodes.first().ok_or("no node")?;
-    let actual: Vec<BTreeSet<String>> = lifecycle::drain_groups(node)
-        .iter()
-        .map(|group| group.iter().map(|p| built.pod_name(*p)).collect())
-        .collect();
+    let actual: Vec<BTreeSet<String>> =
+        lifecycle::drain_groups(node).iter().map(|group| group.iter().map(|p| built.pod_name(*p)).collect()).collect();
     let expected = case.expect.drain_groups.as_ref();
-    given(
-        "drain_groups",
-        &expected.map(|groups| groups.iter().map(|g| set(g)).collect()),
-        actual,
-    )
+    given("drain_groups", &expected.map(|groups| groups.iter().map(|g| set(g)).collect()), actual)
 }
 
 fn force_delete(built: &Built, case: &Case) -> Check {
     let node = built.view.nodes.first().ok_or("no node")?;
-    let deleted_at = case
-        .nodes
-        .first()
-        .and_then(|n| n.deleted_at_s)
-        .ok_or("no `deleted_at_s`")?;
+    let deleted_at = case.nodes.first().and_then(|n| n.deleted_at_s).ok_or("no `deleted_at_s`")?;
     let actual = lifecycle::force_delete_at(node, time(deleted_at));
     let expected = case.expect.force_delete_at_s.as_ref().ok_or("no `force_delete_at_s`")?;
     for (pod, at_s) in expected {
-        let found = actual
-            .iter()
-            .find(|(id, _)| built.pod_name(**id) == *pod)
-            .map(|(_, at)| *at);
+        let found = actual.iter().find(|(id, _)| built.pod_name(**id) == *pod).map(|(_, at)| *at);
         same(pod, Some(time(0.0) + seconds(*at_s)), found)?;
     }
     Ok(())

@@ -178,10 +178,7 @@ struct RequirementCase {
 
 impl RequirementCase {
     fn build(&self) -> RequirementSpec {
-        RequirementSpec {
-            min_values: self.min_values,
-            ..RequirementSpec::new(&self.key, self.op, self.values.clone())
-        }
+        RequirementSpec { min_values: self.min_values, ..RequirementSpec::new(&self.key, self.op, self.values.clone()) }
     }
 }
 
@@ -471,12 +468,7 @@ impl Built {
         }
         let mut ice = IceMemory::default();
         for failed in &case.ice {
-            ice.mark(
-                &failed.instance_type,
-                &failed.zone,
-                failed.capacity_type,
-                time(failed.at_s),
-            );
+            ice.mark(&failed.instance_type, &failed.zone, failed.capacity_type, time(failed.at_s));
         }
         ice.apply(&mut built.view, now);
         built.view.pending = case.pending.iter().map(|p| built.pod(p)).collect();
@@ -514,12 +506,7 @@ impl Built {
             tolerations: case
                 .tolerations
                 .iter()
-                .map(|t| Toleration {
-                    key: t.key.clone(),
-                    op: t.op,
-                    value: t.value.clone(),
-                    effect: t.effect,
-                })
+                .map(|t| Toleration { key: t.key.clone(), op: t.op, value: t.value.clone(), effect: t.effect })
                 .collect(),
             anti_affinity_host: case.anti_affinity_host.clone(),
             do_not_disrupt: case.do_not_disrupt.as_deref().and_then(DoNotDisrupt::parse),
@@ -557,9 +544,7 @@ impl Built {
         let untimed = case.initialized_at_s.is_none() && case.last_pod_event_s.is_none();
         let owner = pool.map(|p| &self.view.pools[p]);
         let mut own_labels = case.labels.clone();
-        own_labels
-            .entry("kubernetes.io/hostname".to_owned())
-            .or_insert(case.name.clone());
+        own_labels.entry("kubernetes.io/hostname".to_owned()).or_insert(case.name.clone());
         Ok(NodeView {
             id,
             pool,
@@ -601,9 +586,7 @@ impl Built {
                 let pod = self.pod(event.pod.as_ref().ok_or("event without pod")?);
                 let index = node_index(self)?;
                 let names = &self.pod_names;
-                self.view
-                    .pending
-                    .retain(|p| names[p.id.index()] != names[pod.id.index()]);
+                self.view.pending.retain(|p| names[p.id.index()] != names[pod.id.index()]);
                 let node = &mut self.view.nodes[index];
                 node.pods.push(pod);
                 node.last_pod_event = Some(time(event.at_s));
@@ -613,10 +596,7 @@ impl Built {
                 let pod = self.pod(event.pod.as_ref().ok_or("event without pod")?);
                 self.view.pending.push(pod);
             }
-            "pdb_created" => self
-                .view
-                .pdbs
-                .push(event.pdb.as_ref().ok_or("event without pdb")?.build()),
+            "pdb_created" => self.view.pdbs.push(event.pdb.as_ref().ok_or("event without pdb")?.build()),
             "node_nominated" => {
                 let index = node_index(self)?;
                 let until = time(event.at_s) + self.settings.nomination();
@@ -643,24 +623,15 @@ fn unix(text: &str) -> Result<i64, String> {
     let leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
     let february = if leap { 29 } else { 28 };
     let lengths = [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let in_year: i64 = lengths
-        .iter()
-        .take(usize::try_from(month - 1).map_err(|_| bad())?)
-        .sum();
+    let in_year: i64 = lengths.iter().take(usize::try_from(month - 1).map_err(|_| bad())?).sum();
     let days = days_before(year - 1) - days_before(1969) + in_year + day - 1;
-    let zone = text
-        .get(19..)
-        .map(|z| z.trim_start_matches(|c: char| c == '.' || c.is_ascii_digit()));
+    let zone = text.get(19..).map(|z| z.trim_start_matches(|c: char| c == '.' || c.is_ascii_digit()));
     let offset = match zone {
         Some("Z") => 0,
         Some(zone) if zone.len() == 6 => {
             let part = |range: std::ops::Range<usize>| zone[range].parse::<i64>().map_err(|_| bad());
             let minutes = part(1..3)? * 60 + part(4..6)?;
-            if zone.starts_with('-') {
-                -minutes * 60
-            } else {
-                minutes * 60
-            }
+            if zone.starts_with('-') { -minutes * 60 } else { minutes * 60 }
         }
         _ => return Err(bad()),
     };

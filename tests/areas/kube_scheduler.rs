@@ -173,11 +173,7 @@ fn view_of(case: &Cluster) -> Result<View, String> {
         unschedulable: false,
         gpu_ready: true,
     };
-    Ok(View {
-        nodes: case.nodes.iter().enumerate().map(node).collect(),
-        groups,
-        queues: Vec::new(),
-    })
+    Ok(View { nodes: case.nodes.iter().enumerate().map(node).collect(), groups, queues: Vec::new() })
 }
 
 fn set(view: &mut View, pod: PodId, state: TaskState) {
@@ -238,9 +234,7 @@ fn run_cycle(view: &mut View, settings: &KubeSettings, now: Time) {
             None => break,
             Some(KubeDecision::Bind { pod, node, .. }) => set(view, pod, TaskState::Bound(node)),
             Some(KubeDecision::Unschedulable { .. }) => {}
-            Some(KubeDecision::Preempt {
-                group, pod, preemption, ..
-            }) => {
+            Some(KubeDecision::Preempt { group, pod, preemption, .. }) => {
                 for victim in preemption.victims {
                     set(view, victim, TaskState::Failed);
                     evicted.push(victim);

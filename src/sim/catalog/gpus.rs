@@ -148,21 +148,11 @@ impl Gpu {
 }
 
 const fn mig(name: &'static str, compute_slices: u32, memory_slices: u32, instances_max: u32) -> MigProfile {
-    MigProfile {
-        name,
-        compute_slices,
-        memory_slices,
-        instances_max,
-    }
+    MigProfile { name, compute_slices, memory_slices, instances_max }
 }
 
 const fn gemm(weight: f64, fixed_us: f64, compute: f64, roofline_p: f64) -> GemmEfficiency {
-    GemmEfficiency {
-        weight,
-        fixed_us,
-        compute,
-        roofline_p,
-    }
+    GemmEfficiency { weight, fixed_us, compute, roofline_p }
 }
 
 const fn decode(layer_fixed_us: f64, kv: f64) -> DecodeAttentionEfficiency {
@@ -241,11 +231,7 @@ pub const GPUS: &[Gpu] = &[
             gemm_fp8: Some(gemm(0.82, 6.6, 0.58, 2.2)),
             decode_bf16: decode(12.5, 0.9),
             decode_fp8: Some(decode(15.0, 0.78)),
-            prefill: PrefillAttentionEfficiency {
-                layer_fixed_us: 14.0,
-                compute: 0.67,
-                half_tokens: 820.0,
-            },
+            prefill: PrefillAttentionEfficiency { layer_fixed_us: 14.0, compute: 0.67, half_tokens: 820.0 },
             layer_fixed_us: 8.0,
             elementwise: 0.6,
             all_reduce: &[ring(2, 4.2, 222.0), ring(4, 4.8, 178.0), ring(8, 5.5, 193.0)],
@@ -273,11 +259,7 @@ pub const GPUS: &[Gpu] = &[
             gemm_fp8: Some(gemm(0.82, 6.6, 0.58, 2.2)),
             decode_bf16: decode(12.5, 0.9),
             decode_fp8: Some(decode(15.0, 0.78)),
-            prefill: PrefillAttentionEfficiency {
-                layer_fixed_us: 14.0,
-                compute: 0.67,
-                half_tokens: 820.0,
-            },
+            prefill: PrefillAttentionEfficiency { layer_fixed_us: 14.0, compute: 0.67, half_tokens: 820.0 },
             layer_fixed_us: 8.0,
             elementwise: 0.6,
             all_reduce: &[ring(2, 6.0, 19.0)],
@@ -305,11 +287,7 @@ pub const GPUS: &[Gpu] = &[
             gemm_fp8: Some(gemm(0.82, 7.4, 0.57, 2.2)),
             decode_bf16: decode(12.9, 0.86),
             decode_fp8: Some(decode(15.0, 0.61)),
-            prefill: PrefillAttentionEfficiency {
-                layer_fixed_us: 14.0,
-                compute: 0.67,
-                half_tokens: 820.0,
-            },
+            prefill: PrefillAttentionEfficiency { layer_fixed_us: 14.0, compute: 0.67, half_tokens: 820.0 },
             layer_fixed_us: 8.0,
             elementwise: 0.6,
             all_reduce: &[ring(2, 4.4, 243.0), ring(4, 4.7, 188.0), ring(8, 5.5, 205.0)],
@@ -337,11 +315,7 @@ pub const GPUS: &[Gpu] = &[
             gemm_fp8: Some(gemm(0.7, 7.2, 0.64, 1.8)),
             decode_bf16: decode(20.0, 0.73),
             decode_fp8: None,
-            prefill: PrefillAttentionEfficiency {
-                layer_fixed_us: 13.0,
-                compute: 0.58,
-                half_tokens: 630.0,
-            },
+            prefill: PrefillAttentionEfficiency { layer_fixed_us: 13.0, compute: 0.58, half_tokens: 630.0 },
             layer_fixed_us: 8.0,
             elementwise: 0.6,
             all_reduce: &[ring(2, 5.0, 175.0), ring(4, 5.7, 103.0), ring(8, 6.6, 94.0)],
@@ -369,11 +343,7 @@ pub const GPUS: &[Gpu] = &[
             gemm_fp8: Some(gemm(0.7, 7.2, 0.64, 1.8)),
             decode_bf16: decode(20.0, 0.73),
             decode_fp8: None,
-            prefill: PrefillAttentionEfficiency {
-                layer_fixed_us: 13.0,
-                compute: 0.58,
-                half_tokens: 630.0,
-            },
+            prefill: PrefillAttentionEfficiency { layer_fixed_us: 13.0, compute: 0.58, half_tokens: 630.0 },
             layer_fixed_us: 8.0,
             elementwise: 0.6,
             all_reduce: &[ring(2, 5.0, 175.0), ring(4, 5.7, 103.0), ring(8, 6.6, 94.0)],
@@ -401,11 +371,7 @@ pub const GPUS: &[Gpu] = &[
             gemm_fp8: Some(gemm(0.69, 0.5, 0.48, 2.1)),
             decode_bf16: decode(10.0, 0.8),
             decode_fp8: Some(decode(11.0, 0.77)),
-            prefill: PrefillAttentionEfficiency {
-                layer_fixed_us: 8.0,
-                compute: 0.53,
-                half_tokens: 430.0,
-            },
+            prefill: PrefillAttentionEfficiency { layer_fixed_us: 8.0, compute: 0.53, half_tokens: 430.0 },
             layer_fixed_us: 8.0,
             elementwise: 0.6,
             all_reduce: &[ring(2, 6.0, 19.0), ring(4, 12.0, 3.4)],
@@ -433,11 +399,7 @@ pub const GPUS: &[Gpu] = &[
             gemm_fp8: Some(gemm(0.72, 0.5, 0.4, 2.1)),
             decode_bf16: decode(10.0, 0.8),
             decode_fp8: Some(decode(11.0, 0.77)),
-            prefill: PrefillAttentionEfficiency {
-                layer_fixed_us: 8.0,
-                compute: 0.45,
-                half_tokens: 430.0,
-            },
+            prefill: PrefillAttentionEfficiency { layer_fixed_us: 8.0, compute: 0.45, half_tokens: 430.0 },
             layer_fixed_us: 8.0,
             elementwise: 0.6,
             all_reduce: &[ring(2, 6.0, 15.0)],
@@ -465,11 +427,7 @@ pub const GPUS: &[Gpu] = &[
             gemm_fp8: None,
             decode_bf16: decode(15.0, 0.75),
             decode_fp8: None,
-            prefill: PrefillAttentionEfficiency {
-                layer_fixed_us: 10.0,
-                compute: 0.55,
-                half_tokens: 500.0,
-            },
+            prefill: PrefillAttentionEfficiency { layer_fixed_us: 10.0, compute: 0.55, half_tokens: 500.0 },
             layer_fixed_us: 8.0,
             elementwise: 0.6,
             all_reduce: &[ring(2, 8.0, 15.0)],
@@ -497,11 +455,7 @@ pub const GPUS: &[Gpu] = &[
             gemm_fp8: Some(gemm(0.69, 6.0, 0.43, 2.4)),
             decode_bf16: decode(9.0, 0.88),
             decode_fp8: Some(decode(10.0, 0.86)),
-            prefill: PrefillAttentionEfficiency {
-                layer_fixed_us: 14.0,
-                compute: 0.54,
-                half_tokens: 1500.0,
-            },
+            prefill: PrefillAttentionEfficiency { layer_fixed_us: 14.0, compute: 0.54, half_tokens: 1500.0 },
             layer_fixed_us: 2.0,
             elementwise: 0.6,
             all_reduce: &[ring(2, 7.0, 332.0), ring(4, 7.3, 276.0), ring(8, 8.2, 305.0)],
@@ -529,11 +483,7 @@ pub const GPUS: &[Gpu] = &[
             gemm_fp8: Some(gemm(0.7, 6.0, 0.43, 2.4)),
             decode_bf16: decode(10.0, 0.9),
             decode_fp8: Some(decode(10.6, 0.88)),
-            prefill: PrefillAttentionEfficiency {
-                layer_fixed_us: 14.7,
-                compute: 0.51,
-                half_tokens: 1500.0,
-            },
+            prefill: PrefillAttentionEfficiency { layer_fixed_us: 14.7, compute: 0.51, half_tokens: 1500.0 },
             layer_fixed_us: 2.0,
             elementwise: 0.6,
             all_reduce: &[ring(2, 5.1, 175.0), ring(4, 5.4, 232.0), ring(8, 8.2, 305.0)],

@@ -109,30 +109,15 @@ macro_rules! instances {
 }
 
 const fn alloc(cpu_m: u32, mem_mib: u32, pods: u32, efa: u32) -> Option<Allocatable> {
-    Some(Allocatable {
-        cpu_m,
-        mem_mib,
-        pods,
-        efa,
-    })
+    Some(Allocatable { cpu_m, mem_mib, pods, efa })
 }
 
 const fn listed(microusd: u64, region: &'static str, date: &'static str) -> Option<Price> {
-    Some(Price {
-        microusd_per_hour: Microusd(microusd),
-        region,
-        date,
-        approximate: false,
-    })
+    Some(Price { microusd_per_hour: Microusd(microusd), region, date, approximate: false })
 }
 
 const fn approximate(microusd: u64, region: &'static str) -> Option<Price> {
-    Some(Price {
-        microusd_per_hour: Microusd(microusd),
-        region,
-        date: "",
-        approximate: true,
-    })
+    Some(Price { microusd_per_hour: Microusd(microusd), region, date: "", approximate: true })
 }
 
 instances! {

@@ -45,10 +45,7 @@ mod tests {
     fn ids_are_unique() {
         assert_eq!(GPUS.iter().map(|g| g.id).collect::<BTreeSet<_>>().len(), GPUS.len());
         assert_eq!(MODELS.iter().map(|m| m.id).collect::<BTreeSet<_>>().len(), MODELS.len());
-        assert_eq!(
-            INSTANCES.iter().map(|i| i.name).collect::<BTreeSet<_>>().len(),
-            INSTANCES.len()
-        );
+        assert_eq!(INSTANCES.iter().map(|i| i.name).collect::<BTreeSet<_>>().len(), INSTANCES.len());
     }
 
     #[test]
@@ -62,12 +59,7 @@ mod tests {
         for m in MODELS.iter().filter(|m| m.moe.is_none()) {
             let (d, dh, f) = (u64::from(m.hidden), u64::from(m.head_dim), u64::from(m.ffn));
             let attention = d * dh * u64::from(m.heads + 2 * m.kv_heads) + u64::from(m.heads) * dh * d;
-            assert_eq!(
-                m.linear_params,
-                u64::from(m.layers) * (attention + 3 * d * f),
-                "{}",
-                m.id
-            );
+            assert_eq!(m.linear_params, u64::from(m.layers) * (attention + 3 * d * f), "{}", m.id);
             assert_eq!(m.embedding_params, u64::from(m.vocab) * d, "{}", m.id);
         }
         let billions = |id: &str| model(id).map_or(0.0, |m| m.params() as f64 / 1e9);

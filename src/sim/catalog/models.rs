@@ -101,9 +101,7 @@ impl Model {
 
     /// Tensor-parallel sizes that are powers of two, divide the heads and do not exceed `tp_max`.
     pub fn tp_sizes(&self, tp_max: u32) -> impl Iterator<Item = u32> + '_ {
-        (0..16)
-            .map(|exponent| 1 << exponent)
-            .filter(move |&tp| tp <= tp_max && self.allows_tp(tp))
+        (0..16).map(|exponent| 1 << exponent).filter(move |&tp| tp <= tp_max && self.allows_tp(tp))
     }
 }
 

@@ -74,10 +74,7 @@ impl Node {
         self.stage == NodeStage::Ready && self.leave.is_none()
     }
     pub fn booting(&self) -> bool {
-        matches!(
-            self.stage,
-            NodeStage::Launching | NodeStage::Booting | NodeStage::Registering | NodeStage::GpuStack
-        )
+        matches!(self.stage, NodeStage::Launching | NodeStage::Booting | NodeStage::Registering | NodeStage::GpuStack)
     }
     pub fn is_empty(&self) -> bool {
         self.gpus.iter().all(|g| g.pod.is_none())

@@ -54,11 +54,7 @@ impl DecodeBatch {
         }
         self.residues[residue(context_offset)] += 1;
         self.context_tokens += context_offset.saturating_add_unsigned(global_step).unsigned_abs();
-        self.heap.push(Entry {
-            end_step,
-            admission,
-            slot,
-        });
+        self.heap.push(Entry { end_step, admission, slot });
         self.sift_up(self.heap.len() - 1);
     }
 
@@ -85,10 +81,7 @@ impl DecodeBatch {
 
     /// The member that is finished at `global_step`, earliest admission first.
     pub fn finished_at(&self, global_step: u64) -> Option<u32> {
-        self.heap
-            .first()
-            .filter(|entry| entry.end_step <= global_step)
-            .map(|entry| entry.slot)
+        self.heap.first().filter(|entry| entry.end_step <= global_step).map(|entry| entry.slot)
     }
 
     /// New blocks that `steps` more steps need, from `global_step` on.

@@ -58,12 +58,7 @@ pub struct Image {
 impl Image {
     /// A vLLM image: 10 GB to pull at 50 MB/s, 15 GB unpacked. Published pulls take 7 to 10 minutes.
     pub fn vllm(cached: bool) -> Image {
-        Image {
-            cached,
-            compressed_bytes: 10_000_000_000,
-            unpacked_bytes: 15_000_000_000,
-            registry_bytes_per_s: 50e6,
-        }
+        Image { cached, compressed_bytes: 10_000_000_000, unpacked_bytes: 15_000_000_000, registry_bytes_per_s: 50e6 }
     }
 }
 
@@ -139,20 +134,12 @@ fn image_s(image: &Image, node_bytes_per_s: f64) -> (f64, f64) {
 /// torch.compile: fits over models of 24 to 80 layers.
 pub fn torch_compile_s(layers: u32, cached: bool) -> f64 {
     let layers = f64::from(layers);
-    if cached {
-        0.7 + 0.15 * layers
-    } else {
-        2.7 + 0.65 * layers
-    }
+    if cached { 0.7 + 0.15 * layers } else { 2.7 + 0.65 * layers }
 }
 
 /// Reading `bytes` of weights at `bytes_per_s`, seconds; a stopped source takes a day.
 pub fn weights_read_s(bytes: f64, bytes_per_s: f64) -> f64 {
-    if bytes_per_s > 0.0 {
-        (bytes / bytes_per_s).min(86_400.0)
-    } else {
-        86_400.0
-    }
+    if bytes_per_s > 0.0 { (bytes / bytes_per_s).min(86_400.0) } else { 86_400.0 }
 }
 
 /// The stages in order. A stage that takes no time is listed with zero.
@@ -174,10 +161,7 @@ pub fn stages(start: &ColdStart) -> Vec<(Stage, Span)> {
         (Stage::ProcessStart, PROCESS_S + workers_s),
         (Stage::WeightsRead, read_s),
         (Stage::HbmLoad, (copy_s - read_s).max(0.0)),
-        (
-            Stage::TorchCompile,
-            torch_compile_s(spec.model.layers, start.compile_cached),
-        ),
+        (Stage::TorchCompile, torch_compile_s(spec.model.layers, start.compile_cached)),
         (Stage::Profiling, PROFILING_S),
         (Stage::CudaGraphs, CUDA_GRAPHS_S),
         (Stage::WarmUp, WARM_UP_S),
@@ -195,27 +179,16 @@ mod tests {
     fn start(model: &str, tp: u32, cached: bool) -> ColdStart {
         let spec = EngineSpec::new(catalog::model(model).unwrap(), catalog::gpu("h100-sxm").unwrap(), tp);
         ColdStart {
-            spec: EngineSpec {
-                weight_dtype: if tp > 1 { Dtype::Fp8 } else { Dtype::Bf16 },
-                ..spec
-            },
+            spec: EngineSpec { weight_dtype: if tp > 1 { Dtype::Fp8 } else { Dtype::Bf16 }, ..spec },
             image: Image::vllm(cached),
-            weights: if cached {
-                WeightSource::LocalNvme
-            } else {
-                WeightSource::ObjectStore
-            },
+            weights: if cached { WeightSource::LocalNvme } else { WeightSource::ObjectStore },
             compile_cached: cached,
             node_bytes_per_s: 12.5e9,
         }
     }
 
     fn total_s(start: &ColdStart, stages_of: impl Fn(Stage) -> bool) -> f64 {
-        stages(start)
-            .into_iter()
-            .filter(|(stage, _)| stages_of(*stage))
-            .map(|(_, span)| span.secs_f64())
-            .sum()
+        stages(start).into_iter().filter(|(stage, _)| stages_of(*stage)).map(|(_, span)| span.secs_f64()).sum()
     }
 
     fn is_image(stage: Stage) -> bool {

@@ -10,18 +10,8 @@ use crate::sim::catalog::gpus::AllReduce;
 use serde::Serialize;
 
 /// A box of PCIe GPUs as measured on L40S; four of them without peer-to-peer.
-const PCIE_BOX: &[AllReduce] = &[
-    AllReduce {
-        gpus: 2,
-        t0_us: 6.0,
-        gb_per_s: 19.0,
-    },
-    AllReduce {
-        gpus: 4,
-        t0_us: 12.0,
-        gb_per_s: 3.4,
-    },
-];
+const PCIE_BOX: &[AllReduce] =
+    &[AllReduce { gpus: 2, t0_us: 6.0, gb_per_s: 19.0 }, AllReduce { gpus: 4, t0_us: 12.0, gb_per_s: 3.4 }];
 
 /// Latency across nodes, and what is added while the message grows to `RAMP_BYTES`.
 const ACROSS_T0_US: f64 = 65.0;
@@ -57,11 +47,7 @@ impl AllReduceCost {
             Fabric::InDomain | Fabric::Pcie => gpu.efficiency.all_reduce,
         };
         match rows.iter().find(|row| row.gpus >= gpus).or(rows.last()) {
-            Some(row) => AllReduceCost {
-                fixed_us: row.t0_us,
-                ramp_us: 0.0,
-                us_per_byte: 1.0 / (row.gb_per_s * 1e3),
-            },
+            Some(row) => AllReduceCost { fixed_us: row.t0_us, ramp_us: 0.0, us_per_byte: 1.0 / (row.gb_per_s * 1e3) },
             None => AllReduceCost::default(),
         }
     }

@@ -27,11 +27,7 @@ pub enum EngineEvent {
     /// Lost its blocks to earlier requests; back at the head of the waiting queue.
     Preempted { req: RequestId, at: Time },
     /// Never entered the queue.
-    Refused {
-        req: RequestId,
-        at: Time,
-        reason: RefuseReason,
-    },
+    Refused { req: RequestId, at: Time, reason: RefuseReason },
 }
 
 impl EngineEvent {

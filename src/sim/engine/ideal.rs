@@ -16,11 +16,7 @@ pub struct IdealCost {
 
 impl IdealCost {
     pub fn new(cost: &StepCost, limits: &EngineLimits, tpot_slo_s: f64) -> IdealCost {
-        IdealCost {
-            cost: cost.clone(),
-            limits: *limits,
-            tpot_slo_us: tpot_slo_s * 1e6,
-        }
+        IdealCost { cost: cost.clone(), limits: *limits, tpot_slo_us: tpot_slo_s * 1e6 }
     }
 
     /// The largest batch of requests like this one: seats, KV blocks, and a pure decode step within
@@ -92,14 +88,8 @@ mod tests {
     fn engine() -> (StepCost, EngineLimits) {
         let gpu = catalog::gpu("h100-sxm").unwrap();
         let spec = EngineSpec::new(catalog::model("llama-3.1-8b").unwrap(), gpu, 1);
-        let settings = EngineSettings {
-            max_model_len: Some(16_384),
-            ..EngineSettings::defaults(gpu)
-        };
-        (
-            StepCost::new(&spec, settings.max_num_seqs).unwrap(),
-            memory::start(&spec, &settings).unwrap(),
-        )
+        let settings = EngineSettings { max_model_len: Some(16_384), ..EngineSettings::defaults(gpu) };
+        (StepCost::new(&spec, settings.max_num_seqs).unwrap(), memory::start(&spec, &settings).unwrap())
     }
 
     #[test]
@@ -109,16 +99,9 @@ mod tests {
         let batch = ideal.batch(1000, 200);
         assert!(ideal.decode_us(batch, 1000, 200) <= 20_000.0);
         assert!(ideal.decode_us(batch + 1, 1000, 200) > 20_000.0);
-        assert_eq!(
-            IdealCost::new(&cost, &limits, 0.001).batch(1000, 200),
-            1,
-            "an impossible SLO"
-        );
+        assert_eq!(IdealCost::new(&cost, &limits, 0.001).batch(1000, 200), 1, "an impossible SLO");
         let by_memory = IdealCost::new(&cost, &limits, 10.0).batch(10_000, 200);
-        assert_eq!(
-            u64::from(by_memory),
-            u64::from(limits.usable_blocks()) / blocks_of(10_199)
-        );
+        assert_eq!(u64::from(by_memory), u64::from(limits.usable_blocks()) / blocks_of(10_199));
     }
 
     #[test]
@@ -134,10 +117,7 @@ mod tests {
         let (cost, limits) = engine();
         let ideal = IdealCost::new(&cost, &limits, 0.02);
         let seats = ideal.batch(1000, 200);
-        let held = EngineLimits {
-            max_num_seqs: seats,
-            ..limits
-        };
+        let held = EngineLimits { max_num_seqs: seats, ..limits };
         let (mut replica, mut out) = (Replica::new(cost, held), Vec::new());
         let requests = 4000;
         for i in 0..requests {

@@ -56,20 +56,13 @@ pub enum StartError {
     #[error("weights take {weights_gib:.2} GiB per GPU, and only {available_gib:.2} GiB are left for them")]
     WeightsDoNotFit { weights_gib: f64, available_gib: f64 },
     #[error("the KV cache holds {kv_tokens} tokens, fewer than max_model_len {max_model_len}")]
-    MaxModelLenDoesNotFit {
-        kv_tokens: u64,
-        max_model_len: u32,
-        short_gib: f64,
-    },
+    MaxModelLenDoesNotFit { kv_tokens: u64, max_model_len: u32, short_gib: f64 },
 }
 
 /// Memory per GPU, GiB, that was missing; 0 when memory was not the reason.
 pub fn short_gib(error: &StartError) -> f64 {
     match *error {
-        StartError::WeightsDoNotFit {
-            weights_gib,
-            available_gib,
-        } => weights_gib - available_gib,
+        StartError::WeightsDoNotFit { weights_gib, available_gib } => weights_gib - available_gib,
         StartError::MaxModelLenDoesNotFit { short_gib, .. } => short_gib,
         _ => 0.0,
     }
@@ -105,10 +98,7 @@ pub fn kv_capacity_tokens(spec: &EngineSpec, settings: &EngineSettings) -> Resul
     let weights_gib = weight_bytes_per_gpu(spec) / GIB;
     let available_gib = settings.gpu_memory_utilization * usable_gib - reserve_gib;
     if available_gib <= weights_gib {
-        return Err(StartError::WeightsDoNotFit {
-            weights_gib,
-            available_gib,
-        });
+        return Err(StartError::WeightsDoNotFit { weights_gib, available_gib });
     }
     let tokens = (available_gib - weights_gib) * GIB / kv_bytes_per_token_per_gpu(spec);
     let block = f64::from(BLOCK_TOKENS);
@@ -119,16 +109,10 @@ pub fn kv_capacity_tokens(spec: &EngineSpec, settings: &EngineSettings) -> Resul
 pub fn check_shape(spec: &EngineSpec) -> Result<(), StartError> {
     let (model, gpu) = (spec.model, spec.gpu);
     if !model.allows_tp(spec.tp) {
-        return Err(StartError::TpDoesNotDivideHeads {
-            tp: spec.tp,
-            heads: model.heads,
-        });
+        return Err(StartError::TpDoesNotDivideHeads { tp: spec.tp, heads: model.heads });
     }
     if spec.pp == 0 || spec.pp > model.layers {
-        return Err(StartError::PipelineTooDeep {
-            pp: spec.pp,
-            layers: model.layers,
-        });
+        return Err(StartError::PipelineTooDeep { pp: spec.pp, layers: model.layers });
     }
     if spec.mig.is_some() && spec.gpus() > 1 {
         return Err(StartError::SliceCannotBeParallel { tp: spec.gpus() });
@@ -138,9 +122,7 @@ pub fn check_shape(spec: &EngineSpec) -> Result<(), StartError> {
         Dtype::Fp8 => gpu.efficiency.gemm_fp8.is_some(),
     };
     if !weights_ok {
-        return Err(StartError::WeightFormat {
-            dtype: spec.weight_dtype,
-        });
+        return Err(StartError::WeightFormat { dtype: spec.weight_dtype });
     }
     if spec.kv_dtype == Dtype::Fp8 && gpu.efficiency.decode_fp8.is_none() {
         return Err(StartError::KvFormat { dtype: spec.kv_dtype });
@@ -169,11 +151,7 @@ pub fn start(spec: &EngineSpec, settings: &EngineSettings) -> Result<EngineLimit
     if kv_tokens < u64::from(max_model_len) {
         let missing_tokens = (u64::from(max_model_len) - kv_tokens) as f64;
         let short_gib = missing_tokens * kv_bytes_per_token_per_gpu(spec) / GIB;
-        return Err(StartError::MaxModelLenDoesNotFit {
-            kv_tokens,
-            max_model_len,
-            short_gib,
-        });
+        return Err(StartError::MaxModelLenDoesNotFit { kv_tokens, max_model_len, short_gib });
     }
     Ok(EngineLimits {
         max_num_seqs: settings.max_num_seqs,
@@ -191,10 +169,7 @@ mod tests {
 
     fn spec(model: &str, gpu: &str, tp: u32, dtype: Dtype) -> EngineSpec {
         let (model, gpu) = (catalog::model(model).unwrap(), catalog::gpu(gpu).unwrap());
-        EngineSpec {
-            weight_dtype: dtype,
-            ..EngineSpec::new(model, gpu, tp)
-        }
+        EngineSpec { weight_dtype: dtype, ..EngineSpec::new(model, gpu, tp) }
     }
 
     #[test]
@@ -202,12 +177,7 @@ mod tests {
         let spec = spec("llama-3.1-8b", "a10g", 1, Dtype::Bf16);
         let mut settings = EngineSettings::defaults(spec.gpu);
         let error = start(&spec, &settings).unwrap_err();
-        let StartError::MaxModelLenDoesNotFit {
-            kv_tokens,
-            max_model_len,
-            short_gib,
-        } = error
-        else {
+        let StartError::MaxModelLenDoesNotFit { kv_tokens, max_model_len, short_gib } = error else {
             panic!("{error}")
         };
         assert_eq!(max_model_len, 131_072);
@@ -222,13 +192,7 @@ mod tests {
     fn weights_that_do_not_fit_are_refused_with_both_sizes() {
         let spec = spec("llama-3.3-70b", "h100-sxm", 1, Dtype::Bf16);
         let error = start(&spec, &EngineSettings::defaults(spec.gpu)).unwrap_err();
-        let StartError::WeightsDoNotFit {
-            weights_gib,
-            available_gib,
-        } = error
-        else {
-            panic!("{error}")
-        };
+        let StartError::WeightsDoNotFit { weights_gib, available_gib } = error else { panic!("{error}") };
         assert!((weights_gib - 131.41).abs() < 0.01 && available_gib < 73.0);
         assert!((short_gib(&error) - (weights_gib - available_gib)).abs() < 1e-9);
         assert!(error.to_string().contains("131.4"), "{error}");
@@ -236,22 +200,13 @@ mod tests {
 
     #[test]
     fn deepseek_v3_needs_more_than_eight_h100() {
-        let settings = |spec: &EngineSpec| EngineSettings {
-            max_model_len: Some(32_768),
-            ..EngineSettings::defaults(spec.gpu)
-        };
+        let settings =
+            |spec: &EngineSpec| EngineSettings { max_model_len: Some(32_768), ..EngineSettings::defaults(spec.gpu) };
         let small = spec("deepseek-v3", "h100-sxm", 8, Dtype::Fp8);
-        assert!(matches!(
-            start(&small, &settings(&small)),
-            Err(StartError::WeightsDoNotFit { .. })
-        ));
+        assert!(matches!(start(&small, &settings(&small)), Err(StartError::WeightsDoNotFit { .. })));
         let large = spec("deepseek-v3", "h200-sxm", 8, Dtype::Fp8);
         assert!(start(&large, &settings(&large)).is_ok());
-        let two_boxes = EngineSpec {
-            pp: 2,
-            pp_fabric: Fabric::AcrossNodes { nic_gb_s: 50.0 },
-            ..small
-        };
+        let two_boxes = EngineSpec { pp: 2, pp_fabric: Fabric::AcrossNodes { nic_gb_s: 50.0 }, ..small };
         assert!(start(&two_boxes, &settings(&two_boxes)).is_ok());
     }
 
@@ -285,28 +240,16 @@ mod tests {
     fn a_share_of_memory_must_be_a_share() {
         let spec = spec("llama-3.1-8b", "h100-sxm", 1, Dtype::Bf16);
         for value in [0.0, -0.5, 1.01, f64::NAN, f64::INFINITY] {
-            let settings = EngineSettings {
-                gpu_memory_utilization: value,
-                ..EngineSettings::defaults(spec.gpu)
-            };
-            assert!(
-                matches!(start(&spec, &settings), Err(StartError::UtilizationOutOfRange { .. })),
-                "{value}"
-            );
+            let settings = EngineSettings { gpu_memory_utilization: value, ..EngineSettings::defaults(spec.gpu) };
+            assert!(matches!(start(&spec, &settings), Err(StartError::UtilizationOutOfRange { .. })), "{value}");
         }
     }
 
     #[test]
     fn a_budget_below_the_seats_is_refused() {
         let spec = spec("llama-3.1-8b", "h100-sxm", 1, Dtype::Bf16);
-        let settings = EngineSettings {
-            max_num_batched_tokens: 100,
-            ..EngineSettings::defaults(spec.gpu)
-        };
-        let error = StartError::BatchedTokensBelowSeqs {
-            tokens: 100,
-            seqs: 1024,
-        };
+        let settings = EngineSettings { max_num_batched_tokens: 100, ..EngineSettings::defaults(spec.gpu) };
+        let error = StartError::BatchedTokensBelowSeqs { tokens: 100, seqs: 1024 };
         assert_eq!(start(&spec, &settings), Err(error));
     }
 }

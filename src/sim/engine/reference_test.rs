@@ -66,14 +66,7 @@ pub fn simulate(cost: &StepCost, limits: EngineLimits, arrivals: &[Arrival]) -> 
         }
         while let Some(a) = arrivals.get(next).filter(|a| a.at_us as f64 <= engine.clock_us.round()) {
             let (prompt, output) = (a.prompt, a.output);
-            engine.waiting.push_back(Request {
-                id: next,
-                prompt,
-                output,
-                generated: 0,
-                computed: 0,
-                blocks: 0,
-            });
+            engine.waiting.push_back(Request { id: next, prompt, output, generated: 0, computed: 0, blocks: 0 });
             next += 1;
         }
         engine.step();
@@ -91,8 +84,7 @@ impl Engine<'_> {
                 batch += 1;
                 context += u64::from(r.computed) + 1;
             } else {
-                self.cost
-                    .add_chunk(&mut work, tokens, r.computed, r.computed + tokens == r.known());
+                self.cost.add_chunk(&mut work, tokens, r.computed, r.computed + tokens == r.known());
             }
         }
         self.clock_us += self.cost.step_us(f64::from(batch), context as f64, &work);

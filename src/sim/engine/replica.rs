@@ -89,11 +89,7 @@ pub struct Reading {
 impl Reading {
     /// `vllm:kv_cache_usage_perc`, 0 to 1.
     pub fn kv_usage(&self) -> f64 {
-        if self.kv_total_blocks == 0 {
-            0.0
-        } else {
-            f64::from(self.kv_used_blocks) / f64::from(self.kv_total_blocks)
-        }
+        if self.kv_total_blocks == 0 { 0.0 } else { f64::from(self.kv_used_blocks) / f64::from(self.kv_total_blocks) }
     }
 }
 
@@ -177,8 +173,7 @@ impl Replica {
             return;
         }
         let blocked_by_others = !self.sequences.waiting.is_empty();
-        self.sequences
-            .add_waiting(Sequence::new(req, prompt_tokens, output_tokens, now));
+        self.sequences.add_waiting(Sequence::new(req, prompt_tokens, output_tokens, now));
         match &mut self.stage {
             Stage::Idle => self.stage = Stage::Due(Clock::at(now)),
             Stage::Running(span) if span.steps > 1 && !blocked_by_others => {
@@ -200,10 +195,7 @@ impl Replica {
         }
         let tokens = u64::from(prompt_tokens) + u64::from(output_tokens);
         if tokens > u64::from(self.limits.max_model_len) {
-            return Err(RefuseReason::ExceedsMaxModelLen {
-                tokens,
-                max_model_len: self.limits.max_model_len,
-            });
+            return Err(RefuseReason::ExceedsMaxModelLen { tokens, max_model_len: self.limits.max_model_len });
         }
         let (blocks, usable_blocks) = (blocks_of(tokens - 1), self.limits.usable_blocks());
         if blocks > u64::from(usable_blocks) {
@@ -440,17 +432,11 @@ impl Replica {
         }
         let single = !self.chunks.is_empty() || (preempted && !self.sequences.waiting.is_empty());
         let (steps, base) = if single {
-            let base = if self.chunks.is_empty() {
-                self.cost.decode_base(batch)
-            } else {
-                self.cost.mixed_base(batch, &work)
-            };
+            let base =
+                if self.chunks.is_empty() { self.cost.decode_base(batch) } else { self.cost.mixed_base(batch, &work) };
             (1, base)
         } else {
-            let to_end = self
-                .batch
-                .first_end()
-                .map_or(1, |end| end.saturating_sub(self.global_step));
+            let to_end = self.batch.first_end().map_or(1, |end| end.saturating_sub(self.global_step));
             let fit = self.batch.steps_that_fit(self.global_step, self.free_now());
             (to_end.min(fit).max(1), self.cost.decode_base(batch))
         };
@@ -546,10 +532,7 @@ impl Replica {
                 return;
             };
             self.used_blocks += blocks_of(u64::from(tokens));
-            out.push(EngineEvent::Admitted {
-                req: self.sequences.get(slot).req,
-                at,
-            });
+            out.push(EngineEvent::Admitted { req: self.sequences.get(slot).req, at });
             if tokens < known {
                 self.prefilling = Some(slot);
             }
@@ -559,9 +542,7 @@ impl Replica {
 
     /// Tokens that the step can still take.
     fn budget(&self, work: &PrefillWork) -> u32 {
-        self.limits
-            .max_num_batched_tokens
-            .saturating_sub(self.batch.len() + work.tokens)
+        self.limits.max_num_batched_tokens.saturating_sub(self.batch.len() + work.tokens)
     }
 
     fn add_chunk(&mut self, slot: u32, tokens: u32, work: &mut PrefillWork) {

@@ -11,21 +11,12 @@ use proptest::prelude::*;
 use std::sync::LazyLock;
 
 static COST: LazyLock<StepCost> = LazyLock::new(|| {
-    let spec = EngineSpec::new(
-        catalog::model("llama-3.1-8b").unwrap(),
-        catalog::gpu("h100-sxm").unwrap(),
-        1,
-    );
+    let spec = EngineSpec::new(catalog::model("llama-3.1-8b").unwrap(), catalog::gpu("h100-sxm").unwrap(), 1);
     StepCost::new(&spec, 64).unwrap()
 });
 
 fn limits(max_num_seqs: u32, max_num_batched_tokens: u32, kv_blocks: u32) -> EngineLimits {
-    EngineLimits {
-        max_num_seqs,
-        max_num_batched_tokens,
-        max_model_len: 4096,
-        kv_blocks,
-    }
+    EngineLimits { max_num_seqs, max_num_batched_tokens, max_model_len: 4096, kv_blocks }
 }
 
 fn submit_all(replica: &mut Replica, arrivals: &[Arrival], out: &mut Vec<EngineEvent>) {
@@ -50,14 +41,8 @@ fn run(cost: &StepCost, limits: EngineLimits, arrivals: &[Arrival]) -> Vec<Engin
     let reading = replica.reading(end);
     assert!(replica.is_idle());
     assert_eq!(reading.kv_used_blocks, 0, "blocks are free when idle");
-    assert_eq!(
-        reading.generation_tokens_total,
-        arrivals.iter().map(|a| u64::from(a.output)).sum::<u64>()
-    );
-    assert_eq!(
-        reading.prompt_tokens_total,
-        arrivals.iter().map(|a| u64::from(a.prompt)).sum::<u64>()
-    );
+    assert_eq!(reading.generation_tokens_total, arrivals.iter().map(|a| u64::from(a.output)).sum::<u64>());
+    assert_eq!(reading.prompt_tokens_total, arrivals.iter().map(|a| u64::from(a.prompt)).sum::<u64>());
     assert_eq!(reading.finished_total, arrivals.len() as u64);
     out
 }
@@ -203,13 +188,7 @@ proptest! {
 
 #[test]
 fn memory_pressure_does_preempt_in_these_workloads() {
-    let arrivals: Vec<Arrival> = (0..40)
-        .map(|i| Arrival {
-            at_us: i * 1000,
-            prompt: 300,
-            output: 300,
-        })
-        .collect();
+    let arrivals: Vec<Arrival> = (0..40).map(|i| Arrival { at_us: i * 1000, prompt: 300, output: 300 }).collect();
     let events = run(&COST, limits(40, 2048, 400), &arrivals);
     assert!(events.iter().any(|e| matches!(e, EngineEvent::Preempted { .. })));
     let total = simulate(&COST, limits(40, 2048, 400), &arrivals);
@@ -225,20 +204,11 @@ fn a_burst_of_one_instant_shares_its_first_step() {
     assert_eq!(out, [], "the turn of an instant comes when the clock has passed it");
     assert_eq!(replica.next_due(), Some(Time(501)));
     run_out(&mut replica, &mut out);
-    let firsts: Vec<Time> = out
-        .iter()
-        .filter(|e| matches!(e, EngineEvent::FirstToken { .. }))
-        .map(EngineEvent::at)
-        .collect();
+    let firsts: Vec<Time> =
+        out.iter().filter(|e| matches!(e, EngineEvent::FirstToken { .. })).map(EngineEvent::at).collect();
     assert_eq!(firsts.len(), 4);
     assert!(firsts.iter().all(|at| *at == firsts[0]));
-    assert_eq!(
-        out[0],
-        EngineEvent::Admitted {
-            req: RequestId(0),
-            at: Time(500)
-        }
-    );
+    assert_eq!(out[0], EngineEvent::Admitted { req: RequestId(0), at: Time(500) });
 }
 
 #[test]
@@ -247,10 +217,7 @@ fn a_newcomer_joins_at_the_end_of_the_step_in_progress() {
     replica.submit(Time(0), RequestId(0), 100, 1000, &mut out);
     replica.submit(Time(1_000_000), RequestId(1), 100, 10, &mut out);
     run_out(&mut replica, &mut out);
-    let admitted = out
-        .iter()
-        .find(|e| matches!(e, EngineEvent::Admitted { req: RequestId(1), .. }))
-        .unwrap();
+    let admitted = out.iter().find(|e| matches!(e, EngineEvent::Admitted { req: RequestId(1), .. })).unwrap();
     let wait = admitted.at().0 - 1_000_000;
     assert!(wait < 8_000, "{wait} us, a step takes about 7 ms");
 }
@@ -280,14 +247,8 @@ fn requests_that_can_never_run_are_refused_with_numbers() {
             _ => None,
         })
         .collect();
-    let too_long = RefuseReason::ExceedsMaxModelLen {
-        tokens: 4200,
-        max_model_len: 4096,
-    };
-    let too_large = RefuseReason::ExceedsKvCache {
-        blocks: 107,
-        usable_blocks: 100,
-    };
+    let too_long = RefuseReason::ExceedsMaxModelLen { tokens: 4200, max_model_len: 4096 };
+    let too_large = RefuseReason::ExceedsKvCache { blocks: 107, usable_blocks: 100 };
     assert_eq!(reasons, [too_long, RefuseReason::Empty, too_large]);
     assert!(replica.is_idle());
 }
@@ -301,19 +262,13 @@ fn a_killed_replica_loses_everything_and_can_start_over() {
     let lost = replica.abort_all(Time(1_000_000), &mut out);
     assert_eq!(lost, [RequestId(0), RequestId(1), RequestId(2)]);
     let reading = replica.reading(Time(1_000_000));
-    assert_eq!(
-        (reading.running, reading.waiting, reading.kv_used_blocks, reading.busy),
-        (0, 0, 0, false)
-    );
+    assert_eq!((reading.running, reading.waiting, reading.kv_used_blocks, reading.busy), (0, 0, 0, false));
     assert_eq!(reading.busy_us_total, 1_000_000);
     assert!(reading.generation_tokens_total > 200 && reading.generation_tokens_total < 400);
     out.clear();
     replica.submit(Time(2_000_000), RequestId(9), 10, 3, &mut out);
     run_out(&mut replica, &mut out);
-    assert!(matches!(
-        out.last(),
-        Some(EngineEvent::Finished { req: RequestId(9), .. })
-    ));
+    assert!(matches!(out.last(), Some(EngineEvent::Finished { req: RequestId(9), .. })));
 }
 
 #[test]
@@ -323,10 +278,7 @@ fn a_lone_request_keeps_the_gpu_busy_all_the_time() {
     replica.advance(Time(1_000_001), &mut out);
     let (a, b) = (replica.reading(Time(1_000_001)), replica.reading(Time(2_000_001)));
     assert_eq!(b.busy_us_total - a.busy_us_total, 1_000_000);
-    assert!(
-        (b.tensor_us_total - a.tensor_us_total) / 1e6 < 0.01,
-        "and yet does next to nothing"
-    );
+    assert!((b.tensor_us_total - a.tensor_us_total) / 1e6 < 0.01, "and yet does next to nothing");
     let dram = (b.dram_us_total - a.dram_us_total) / 1e6;
     assert!(dram > 0.5 && dram < 0.9, "{dram}");
 }
@@ -334,10 +286,7 @@ fn a_lone_request_keeps_the_gpu_busy_all_the_time() {
 #[test]
 fn turns_per_request_do_not_depend_on_its_length() {
     let turns = |output: u32| {
-        let limits = EngineLimits {
-            max_model_len: 100_000,
-            ..limits(64, 8192, 100_000)
-        };
+        let limits = EngineLimits { max_model_len: 100_000, ..limits(64, 8192, 100_000) };
         let (mut replica, mut out) = (Replica::new(COST.clone(), limits), Vec::new());
         let mut turns = 0;
         for i in 0..300 {
@@ -358,13 +307,8 @@ fn turns_per_request_do_not_depend_on_its_length() {
 fn rising_load_never_shortens_the_wait() {
     let mut last = 0.0;
     for gap_us in [400_000, 100_000, 25_000, 6_000] {
-        let arrivals: Vec<Arrival> = (0..400)
-            .map(|i| Arrival {
-                at_us: i * gap_us,
-                prompt: 512,
-                output: 128,
-            })
-            .collect();
+        let arrivals: Vec<Arrival> =
+            (0..400).map(|i| Arrival { at_us: i * gap_us, prompt: 512, output: 128 }).collect();
         let events = run(&COST, limits(64, 8192, 4_000), &arrivals);
         let latency = mean(timings(&events, &arrivals).into_iter().map(|t| t.1));
         assert!(latency >= last, "{latency} after {last}");

@@ -171,8 +171,7 @@ impl Sequences {
     }
 
     pub fn find_running(&self, req: RequestId) -> Option<u32> {
-        self.iter_running()
-            .find(|&slot| self.get(slot).req == req && !self.get(slot).aborted)
+        self.iter_running().find(|&slot| self.get(slot).req == req && !self.get(slot).aborted)
     }
 
     /// Forgets everything; capacity stays.

@@ -19,10 +19,7 @@ pub struct Clock {
 
 impl Clock {
     pub fn at(now: Time) -> Clock {
-        Clock {
-            us: now.0,
-            rest_us: 0.0,
-        }
+        Clock { us: now.0, rest_us: 0.0 }
     }
 
     pub fn time(&self) -> Time {
@@ -65,10 +62,7 @@ impl Span {
     pub fn end(&self) -> Clock {
         let length = self.start.rest_us + self.length_us(self.steps);
         let whole = round(length);
-        Clock {
-            us: self.start.us + whole,
-            rest_us: (length - whole as f64).clamp(-0.5, 0.5),
-        }
+        Clock { us: self.start.us + whole, rest_us: (length - whole as f64).clamp(-0.5, 0.5) }
     }
 
     /// The step in progress at `now`: the first, counted from 1, whose end is not before `now`.
@@ -77,11 +71,7 @@ impl Span {
         let square = self.kv_us_per_token * f64::from(self.batch) / 2.0;
         let linear = self.base.time_us + self.kv_us_per_token * self.context_tokens as f64 + square;
         let root = (linear * linear + 4.0 * square * elapsed.max(0.0)).sqrt();
-        let guess = if linear + root > 0.0 {
-            2.0 * elapsed / (linear + root)
-        } else {
-            1.0
-        };
+        let guess = if linear + root > 0.0 { 2.0 * elapsed / (linear + root) } else { 1.0 };
         let mut step = (guess.max(1.0) as u64).clamp(1, self.steps);
         while step < self.steps && self.end_us(step) < now.0 {
             step += 1;
@@ -105,16 +95,9 @@ impl Span {
     /// Completed steps at `now`, and the share of the one in progress that has passed.
     pub fn progress(&self, now: Time) -> (u64, f64) {
         let step = self.step_at(now);
-        let (from, to) = (
-            if step > 1 { self.end_us(step - 1) } else { self.start.us },
-            self.end_us(step),
-        );
+        let (from, to) = (if step > 1 { self.end_us(step - 1) } else { self.start.us }, self.end_us(step));
         let passed = now.0.clamp(from, to) - from;
-        let share = if to > from {
-            passed as f64 / (to - from) as f64
-        } else {
-            0.0
-        };
+        let share = if to > from { passed as f64 / (to - from) as f64 } else { 0.0 };
         (step - 1, share)
     }
 }

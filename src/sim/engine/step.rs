@@ -171,9 +171,7 @@ impl StepCost {
     pub fn new(spec: &EngineSpec, max_num_seqs: u32) -> Result<StepCost, StartError> {
         check_shape(spec)?;
         let (model, gpu, eff) = (spec.model, spec.gpu, &spec.gpu.efficiency);
-        let missing = StartError::WeightFormat {
-            dtype: spec.weight_dtype,
-        };
+        let missing = StartError::WeightFormat { dtype: spec.weight_dtype };
         let gemm = match spec.weight_dtype {
             Dtype::Bf16 => eff.gemm_bf16,
             Dtype::Fp8 => eff.gemm_fp8.ok_or(missing)?,
@@ -238,11 +236,7 @@ impl StepCost {
     /// and whose prompts cost nothing more: one seat and the first term make M/G/1, `c` seats
     /// M/G/c, the second term alone processor sharing.
     pub fn synthetic(fixed_us: f64, us_per_request: f64, us_per_kv_token: f64, max_num_seqs: u32) -> StepCost {
-        let none = Roofline {
-            memory_us: 0.0,
-            us_per_token: 0.0,
-            p: 2.0,
-        };
+        let none = Roofline { memory_us: 0.0, us_per_token: 0.0, p: 2.0 };
         let mut cost = StepCost {
             gpus: 1,
             pp: 1.0,
@@ -380,11 +374,7 @@ impl StepCost {
         let (tokens, samples, attention_us) = if self.pp > 1.0 {
             let share = |all: f64, least: f64| (all / self.pp).max(all.min(1.0)).max(least);
             let attention_us = (work.attention_us / self.pp).max(work.largest_attention_us);
-            (
-                share(all_tokens, f64::from(work.largest_tokens)),
-                share(all_samples, 0.0),
-                attention_us,
-            )
+            (share(all_tokens, f64::from(work.largest_tokens)), share(all_samples, 0.0), attention_us)
         } else {
             (all_tokens, all_samples, work.attention_us)
         };
@@ -406,11 +396,7 @@ impl StepCost {
             time_us += moe.layers * moe.layer_us(tokens);
             dram_us += moe.layers * moe.touched(tokens) * moe.expert_peak_us;
         }
-        StepBase {
-            time_us,
-            dram_us,
-            tensor_us: self.tensor_us_per_token * all_tokens / self.pp,
-        }
+        StepBase { time_us, dram_us, tensor_us: self.tensor_us_per_token * all_tokens / self.pp }
     }
 }
 

@@ -42,11 +42,7 @@ fn spec(row: &Row) -> EngineSpec {
     EngineSpec {
         weight_dtype: row.weights,
         kv_dtype: row.kv,
-        ..EngineSpec::new(
-            catalog::model(row.model).unwrap(),
-            catalog::gpu(row.gpu).unwrap(),
-            row.tp,
-        )
+        ..EngineSpec::new(catalog::model(row.model).unwrap(), catalog::gpu(row.gpu).unwrap(), row.tp)
     }
 }
 
@@ -70,22 +66,13 @@ fn steps_and_capacity_reproduce_the_worked_table() {
         let name = format!("{} on {} x{}", row.model, row.gpu, row.tp);
         for (batch, want) in [1.0, 8.0, 32.0, 128.0].into_iter().zip(row.decode_ms) {
             let got = cost.step_us(batch, batch * 1000.0, &PrefillWork::default()) / 1e3;
-            assert!(
-                (got - want).abs() <= 0.06 + 0.002 * want,
-                "{name}, batch {batch}: {got} for {want}"
-            );
+            assert!((got - want).abs() <= 0.06 + 0.002 * want, "{name}, batch {batch}: {got} for {want}");
         }
         for (prompt, want) in [1024, 8192].into_iter().zip(row.prefill_ms) {
             let got = prefill_ms(&cost, prompt, 8192);
-            assert!(
-                (got - want).abs() <= 0.6 + 0.01 * want,
-                "{name}, prompt {prompt}: {got} for {want}"
-            );
+            assert!((got - want).abs() <= 0.6 + 0.01 * want, "{name}, prompt {prompt}: {got} for {want}");
         }
-        let settings = EngineSettings {
-            gpu_memory_utilization: 0.9,
-            ..EngineSettings::defaults(spec.gpu)
-        };
+        let settings = EngineSettings { gpu_memory_utilization: 0.9, ..EngineSettings::defaults(spec.gpu) };
         let tokens = kv_capacity_tokens(&spec, &settings).unwrap();
         let off = (tokens as f64 - row.kv_tokens as f64).abs() / row.kv_tokens as f64;
         assert!(off < 0.005, "{name}: {tokens} KV tokens for {}", row.kv_tokens);
@@ -96,11 +83,7 @@ fn llama70(tp: u32, pp: u32) -> EngineSpec {
     EngineSpec {
         pp,
         pp_fabric: Fabric::AcrossNodes { nic_gb_s: 50.0 },
-        ..EngineSpec::new(
-            catalog::model("llama-3.3-70b").unwrap(),
-            catalog::gpu("h100-sxm").unwrap(),
-            tp,
-        )
+        ..EngineSpec::new(catalog::model("llama-3.3-70b").unwrap(), catalog::gpu("h100-sxm").unwrap(), tp)
     }
 }
 
@@ -120,11 +103,7 @@ fn a_step_is_its_base_plus_slope_times_context() {
 
 #[test]
 fn limits_are_weights_over_bandwidth_and_operations_over_peak() {
-    let spec = EngineSpec::new(
-        catalog::model("llama-3.1-8b").unwrap(),
-        catalog::gpu("h100-sxm").unwrap(),
-        1,
-    );
+    let spec = EngineSpec::new(catalog::model("llama-3.1-8b").unwrap(), catalog::gpu("h100-sxm").unwrap(), 1);
     let cost = StepCost::new(&spec, 1).unwrap();
     let one = cost.step_us(1.0, 100.0, &PrefillWork::default());
     let weights = 15.0e9 / (0.84 * 3350e3);
@@ -139,19 +118,13 @@ fn more_gpus_of_one_domain_never_slow_a_step_and_a_domain_border_does() {
     let none = PrefillWork::default();
     let us = |spec: EngineSpec| StepCost::new(&spec, 8).unwrap().step_us(8.0, 8000.0, &none);
     assert!(us(llama70(2, 1)) > us(llama70(4, 1)) && us(llama70(4, 1)) > us(llama70(8, 1)));
-    let across = EngineSpec {
-        tp_fabric: Fabric::AcrossNodes { nic_gb_s: 50.0 },
-        ..llama70(8, 1)
-    };
+    let across = EngineSpec { tp_fabric: Fabric::AcrossNodes { nic_gb_s: 50.0 }, ..llama70(8, 1) };
     assert!(us(across) > 2.0 * us(llama70(8, 1)));
 }
 
 #[test]
 fn pipeline_stages_raise_throughput_at_most_stage_fold() {
-    let (flat, piped) = (
-        StepCost::new(&llama70(4, 1), 256).unwrap(),
-        StepCost::new(&llama70(4, 2), 256).unwrap(),
-    );
+    let (flat, piped) = (StepCost::new(&llama70(4, 1), 256).unwrap(), StepCost::new(&llama70(4, 2), 256).unwrap());
     let none = PrefillWork::default();
     let one = [flat.step_us(1.0, 1e3, &none), piped.step_us(1.0, 1e3, &none)];
     assert!(one[1] > one[0], "a lone request gains nothing from stages");
@@ -163,40 +136,22 @@ fn pipeline_stages_raise_throughput_at_most_stage_fold() {
 fn a_mig_slice_is_slower_and_may_not_be_parallel() {
     let gpu = catalog::gpu("h100-sxm").unwrap();
     let whole = EngineSpec::new(catalog::model("llama-3.1-8b").unwrap(), gpu, 1);
-    let slice = EngineSpec {
-        mig: gpu.mig.iter().find(|m| m.name == "3g.40gb"),
-        ..whole
-    };
+    let slice = EngineSpec { mig: gpu.mig.iter().find(|m| m.name == "3g.40gb"), ..whole };
     let none = PrefillWork::default();
     let us = |spec: &EngineSpec| StepCost::new(spec, 8).unwrap().linear_us(1.0) + none.attention_us;
     assert!(us(&slice) > 1.8 * us(&whole));
     let parallel = EngineSpec { tp: 2, ..slice };
-    assert_eq!(
-        StepCost::new(&parallel, 8).unwrap_err(),
-        StartError::SliceCannotBeParallel { tp: 2 }
-    );
+    assert_eq!(StepCost::new(&parallel, 8).unwrap_err(), StartError::SliceCannotBeParallel { tp: 2 });
 }
 
 #[test]
 fn formats_that_a_part_does_not_know_are_refused() {
     let a10g = catalog::gpu("a10g").unwrap();
     let base = EngineSpec::new(catalog::model("llama-3.1-8b").unwrap(), a10g, 1);
-    let weights = EngineSpec {
-        weight_dtype: Dtype::Fp8,
-        ..base
-    };
-    assert!(matches!(
-        StepCost::new(&weights, 8),
-        Err(StartError::WeightFormat { .. })
-    ));
-    let kv = EngineSpec {
-        kv_dtype: Dtype::Fp8,
-        ..base
-    };
+    let weights = EngineSpec { weight_dtype: Dtype::Fp8, ..base };
+    assert!(matches!(StepCost::new(&weights, 8), Err(StartError::WeightFormat { .. })));
+    let kv = EngineSpec { kv_dtype: Dtype::Fp8, ..base };
     assert!(matches!(StepCost::new(&kv, 8), Err(StartError::KvFormat { .. })));
     let tp = EngineSpec { tp: 3, ..base };
-    assert!(matches!(
-        StepCost::new(&tp, 8),
-        Err(StartError::TpDoesNotDivideHeads { .. })
-    ));
+    assert!(matches!(StepCost::new(&tp, 8), Err(StartError::TpDoesNotDivideHeads { .. })));
 }

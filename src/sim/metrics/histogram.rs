@@ -33,10 +33,7 @@ pub struct Percentiles {
 
 impl Default for LatencyHistogram {
     fn default() -> Self {
-        LatencyHistogram {
-            counts: empty(),
-            sum_us: 0,
-        }
+        LatencyHistogram { counts: empty(), sum_us: 0 }
     }
 }
 
@@ -91,10 +88,7 @@ impl LatencyHistogram {
 
     /// Buckets in use: upper end in µs and count, ascending.
     fn sparse(&self) -> Vec<(u64, u64)> {
-        self.counts
-            .iter_recorded()
-            .map(|v| (v.value_iterated_to(), v.count_at_value()))
-            .collect()
+        self.counts.iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value())).collect()
     }
 }
 
@@ -161,11 +155,7 @@ impl WindowedLatency {
     fn close(&mut self, next: u64) {
         if self.open.count() > 0 {
             let sum_us = u64::try_from(self.open.sum_us).unwrap_or(u64::MAX);
-            self.closed.push_back(Closed {
-                index: self.open_index,
-                counts: self.open.sparse(),
-                sum_us,
-            });
+            self.closed.push_back(Closed { index: self.open_index, counts: self.open.sparse(), sum_us });
             self.open.counts.reset();
             self.open.sum_us = 0;
         }
@@ -213,10 +203,7 @@ mod tests {
     #[test]
     fn nothing_recorded_gives_no_percentile() {
         assert_eq!(LatencyHistogram::default().percentiles(), None);
-        assert_eq!(
-            WindowedLatency::new(Span::from_secs(10), 6).window(Time::ZERO).count(),
-            0
-        );
+        assert_eq!(WindowedLatency::new(Span::from_secs(10), 6).window(Time::ZERO).count(), 0);
     }
 
     #[test]

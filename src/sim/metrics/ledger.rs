@@ -229,11 +229,7 @@ impl NodeAccount {
     fn totals(&self, now: Time) -> Totals {
         let mut totals = self.totals;
         for meter in self.meters.iter().flatten() {
-            totals.book(
-                meter.state,
-                GpuTime::of(meter.parts, now.since(meter.since)),
-                self.rate(),
-            );
+            totals.book(meter.state, GpuTime::of(meter.parts, now.since(meter.since)), self.rate());
         }
         totals
     }
@@ -244,17 +240,10 @@ impl NodeAccount {
         let units = u128::from(held.0) * u128::from(PARTS_PER_GPU * NODE_SHARES);
         let cost = Cost(price.saturating_mul(units));
         if self.gpus == 0 {
-            Bill {
-                cpu_cost: cost,
-                ..Bill::default()
-            }
+            Bill { cpu_cost: cost, ..Bill::default() }
         } else {
             let gpu_time = GpuTime::of(u64::from(self.gpus) * PARTS_PER_GPU, held);
-            Bill {
-                gpu_time,
-                gpu_cost: cost,
-                cpu_cost: Cost::default(),
-            }
+            Bill { gpu_time, gpu_cost: cost, cpu_cost: Cost::default() }
         }
     }
 }
@@ -292,11 +281,7 @@ impl Ledger {
             return Err(LedgerError::GpuCountNotSupported { gpus });
         }
         let now = self.advance(now);
-        let whole = Meter {
-            state: GpuState::Booting,
-            since: now,
-            parts: PARTS_PER_GPU,
-        };
+        let whole = Meter { state: GpuState::Booting, since: now, parts: PARTS_PER_GPU };
         let account = NodeAccount {
             granted: now,
             price_microusd_per_hour: price_per_hour,
@@ -336,10 +321,7 @@ impl Ledger {
         let now = self.advance(now);
         let (meters, totals, rate) = self.gpu(node, gpu)?;
         let unknown = LedgerError::UnknownSlice { node, gpu, slice };
-        meters
-            .get_mut(slice as usize)
-            .ok_or(unknown)?
-            .switch(now, state, rate, totals);
+        meters.get_mut(slice as usize).ok_or(unknown)?.switch(now, state, rate, totals);
         Ok(())
     }
 
@@ -365,11 +347,7 @@ impl Ledger {
             let share = PARTS_PER_GPU * u64::from(*weight) / weights;
             let parts = if i + 1 == slices.len() { left } else { share };
             left -= parts;
-            meters.push(Meter {
-                state: *state,
-                since: now,
-                parts,
-            });
+            meters.push(Meter { state: *state, since: now, parts });
         }
         Ok(())
     }
@@ -384,12 +362,7 @@ impl Ledger {
         let (totals, bill) = (account.totals(now), account.bill(now));
         self.released_totals.absorb(&totals);
         self.released_bill.absorb(&bill);
-        Ok(NodeSummary {
-            granted: account.granted,
-            released: now,
-            totals,
-            bill,
-        })
+        Ok(NodeSummary { granted: account.granted, released: now, totals, bill })
     }
 
     /// Time and cost by state up to `now`, over all nodes ever granted.
@@ -439,11 +412,7 @@ impl Ledger {
         let compare = |node, totals: &Totals, bill: &Bill| {
             let metered = (totals.time_sum(), totals.cost_sum());
             let billed = (bill.gpu_time, bill.gpu_cost);
-            if metered == billed {
-                Ok(())
-            } else {
-                Err(Mismatch { node, metered, billed })
-            }
+            if metered == billed { Ok(()) } else { Err(Mismatch { node, metered, billed }) }
         };
         for (node, account) in &self.nodes {
             compare(Some(*node), &account.totals(now), &account.bill(now))?;
@@ -459,10 +428,7 @@ impl Ledger {
     fn gpu(&mut self, node: NodeId, gpu: u32) -> Result<(&mut Vec<Meter>, &mut Totals, u128), LedgerError> {
         let account = self.nodes.get_mut(&node).ok_or(LedgerError::UnknownNode(node))?;
         let rate = account.rate();
-        let meters = account
-            .meters
-            .get_mut(gpu as usize)
-            .ok_or(LedgerError::UnknownGpu { node, gpu })?;
+        let meters = account.meters.get_mut(gpu as usize).ok_or(LedgerError::UnknownGpu { node, gpu })?;
         Ok((meters, &mut account.totals, rate))
     }
 }

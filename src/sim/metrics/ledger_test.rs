@@ -22,10 +22,7 @@ fn time_and_money_by_state_are_exact() {
     assert_eq!(totals.time(GpuState::Booting).gpu_us(), 8 * 600_000_000);
     assert_eq!(totals.time(GpuState::ServingBusy).gpu_us(), 2_700_000_000);
     assert_eq!(totals.time_sum().gpu_us(), 8 * 3_600_000_000);
-    assert_eq!(
-        totals.cost(GpuState::ServingBusy).microusd(),
-        Microusd(98_320_000 / 8 * 3 / 4)
-    );
+    assert_eq!(totals.cost(GpuState::ServingBusy).microusd(), Microusd(98_320_000 / 8 * 3 / 4));
     assert_eq!(ledger.bill(at(3600)).cost().microusd(), price);
     assert_eq!(ledger.check(at(3600)), Ok(()));
 }
@@ -60,10 +57,7 @@ fn nodes_without_gpus_are_billed_apart() {
     let mut ledger = Ledger::default();
     ledger.grant(at(0), NODE, 0, Microusd::from_usd(0.5)).unwrap();
     let bill = ledger.bill(at(7200));
-    assert_eq!(
-        (bill.cpu_cost.microusd(), bill.gpu_time),
-        (Microusd(1_000_000), GpuTime(0))
-    );
+    assert_eq!((bill.cpu_cost.microusd(), bill.gpu_time), (Microusd(1_000_000), GpuTime(0)));
     assert_eq!(ledger.check(at(7200)), Ok(()));
     assert_eq!(ledger.totals(at(7200)), Totals::default());
 }
@@ -73,26 +67,14 @@ fn wrong_calls_are_refused_and_change_no_account() {
     let mut ledger = Ledger::default();
     ledger.grant(at(0), NODE, 4, Microusd(1)).unwrap();
     let before = ledger.clone();
-    assert_eq!(
-        ledger.grant(at(0), NODE, 4, Microusd(1)),
-        Err(LedgerError::AlreadyGranted(NODE))
-    );
-    assert_eq!(
-        ledger.grant(at(0), NodeId(1), 17, Microusd(1)),
-        Err(LedgerError::GpuCountNotSupported { gpus: 17 })
-    );
+    assert_eq!(ledger.grant(at(0), NODE, 4, Microusd(1)), Err(LedgerError::AlreadyGranted(NODE)));
+    assert_eq!(ledger.grant(at(0), NodeId(1), 17, Microusd(1)), Err(LedgerError::GpuCountNotSupported { gpus: 17 }));
     let gpu = 4;
-    assert_eq!(
-        ledger.switch(at(0), NODE, gpu, GpuState::Held),
-        Err(LedgerError::UnknownGpu { node: NODE, gpu })
-    );
+    assert_eq!(ledger.switch(at(0), NODE, gpu, GpuState::Held), Err(LedgerError::UnknownGpu { node: NODE, gpu }));
     let bad = Err(LedgerError::BadSlices { node: NODE, gpu: 0 });
     assert_eq!(ledger.divide(at(0), NODE, 0, &[]), bad);
     assert_eq!(ledger.divide(at(0), NODE, 0, &[(GpuState::Held, 0)]), bad);
-    assert_eq!(
-        ledger.release(at(0), NodeId(9)),
-        Err(LedgerError::UnknownNode(NodeId(9)))
-    );
+    assert_eq!(ledger.release(at(0), NodeId(9)), Err(LedgerError::UnknownNode(NodeId(9))));
     assert_eq!(ledger, before);
 }
 

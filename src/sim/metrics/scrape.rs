@@ -139,10 +139,7 @@ pub struct MetricPath {
 
 impl MetricPath {
     pub fn new(settings: PathSettings) -> Self {
-        MetricPath {
-            settings,
-            series: BTreeMap::new(),
-        }
+        MetricPath { settings, series: BTreeMap::new() }
     }
 
     pub fn settings(&self) -> &PathSettings {
@@ -155,15 +152,8 @@ impl MetricPath {
         if !value.is_finite() {
             return;
         }
-        let series = self.series.entry(key).or_insert(Series {
-            exposed: None,
-            scraped: None,
-            ended: false,
-        });
-        series.exposed = Some(Exposed {
-            value,
-            measured_at: now,
-        });
+        let series = self.series.entry(key).or_insert(Series { exposed: None, scraped: None, ended: false });
+        series.exposed = Some(Exposed { value, measured_at: now });
     }
 
     /// The exporter or the pod behind this series is gone: the next scrape finds nothing.
@@ -184,18 +174,10 @@ impl MetricPath {
     /// exposed are dropped, so the store holds no more than what can still be queried.
     pub fn scrape(&mut self, now: Time, scraper: Scraper) {
         let (lookback, markers) = (self.settings.lookback_us, self.settings.staleness_markers);
-        for (_, series) in self
-            .series
-            .iter_mut()
-            .filter(|(key, _)| key.signal.scraper() == scraper)
-        {
+        for (_, series) in self.series.iter_mut().filter(|(key, _)| key.signal.scraper() == scraper) {
             match series.exposed {
                 Some(Exposed { value, measured_at }) => {
-                    series.scraped = Some(ScrapedSample {
-                        value,
-                        measured_at,
-                        scraped_at: now,
-                    });
+                    series.scraped = Some(ScrapedSample { value, measured_at, scraped_at: now });
                     series.ended = false;
                 }
                 None => series.ended |= markers,
@@ -209,17 +191,15 @@ impl MetricPath {
 
     /// What a query for one series finds at `now`.
     pub fn query(&self, now: Time, key: SeriesKey) -> Answer {
-        self.series
-            .get(&key)
-            .map_or(Answer::Missing, |series| self.answer(now, series))
+        self.series.get(&key).map_or(Answer::Missing, |series| self.answer(now, series))
     }
 
     fn answer(&self, now: Time, series: &Series) -> Answer {
         match series.scraped {
             None => Answer::Missing,
-            Some(sample) if series.ended || now.since(sample.scraped_at) > self.settings.lookback_us => Answer::Stale {
-                scraped_at: sample.scraped_at,
-            },
+            Some(sample) if series.ended || now.since(sample.scraped_at) > self.settings.lookback_us => {
+                Answer::Stale { scraped_at: sample.scraped_at }
+            }
             Some(sample) => Answer::Sample(sample),
         }
     }
@@ -227,19 +207,10 @@ impl MetricPath {
     /// The pods' samples of one signal of a service, by pod. Pods without one are absent, as they
     /// are in the custom metrics API.
     pub fn query_pods(&self, now: Time, service: ServiceId, signal: Signal) -> Vec<(PodId, ScrapedSample)> {
-        let from = SeriesKey {
-            service,
-            signal,
-            pod: None,
-        };
-        let to = SeriesKey {
-            service,
-            signal,
-            pod: Some(PodId(u32::MAX)),
-        };
+        let from = SeriesKey { service, signal, pod: None };
+        let to = SeriesKey { service, signal, pod: Some(PodId(u32::MAX)) };
         let pods = self.series.range(from..=to);
-        pods.filter_map(|(key, series)| Some((key.pod?, self.answer(now, series).sample()?)))
-            .collect()
+        pods.filter_map(|(key, series)| Some((key.pod?, self.answer(now, series).sample()?))).collect()
     }
 
     /// `sum(...)` over the pods; `None` when the query has no result.
@@ -270,11 +241,7 @@ mod tests {
     const SERVICE: ServiceId = ServiceId(0);
 
     fn key(signal: Signal, pod: u32) -> SeriesKey {
-        SeriesKey {
-            service: SERVICE,
-            signal,
-            pod: Some(PodId(pod)),
-        }
+        SeriesKey { service: SERVICE, signal, pod: Some(PodId(pod)) }
     }
 
     fn at(s: u64) -> Time {
@@ -291,19 +258,13 @@ mod tests {
         path.record(at(60), gpu, 0.0);
         let seen = path.query(at(59), gpu).sample().unwrap();
         assert_eq!((seen.value, seen.measured_at, seen.scraped_at), (100.0, at(30), at(45)));
-        assert_eq!(
-            path.settings().worst_lag(Signal::GpuUtilization, Span::from_secs(15)),
-            Span::from_secs(60)
-        );
+        assert_eq!(path.settings().worst_lag(Signal::GpuUtilization, Span::from_secs(15)), Span::from_secs(60));
     }
 
     #[test]
     fn a_marked_series_ends_at_the_next_scrape_an_unmarked_one_at_the_look_back() {
         for (staleness_markers, seen_until) in [(true, 14), (false, 300)] {
-            let mut path = MetricPath::new(PathSettings {
-                staleness_markers,
-                ..PathSettings::default()
-            });
+            let mut path = MetricPath::new(PathSettings { staleness_markers, ..PathSettings::default() });
             let gpu = key(Signal::GpuUtilization, 1);
             path.record(at(0), gpu, 100.0);
             path.scrape(at(0), Scraper::Prometheus);
@@ -335,30 +296,17 @@ mod tests {
     #[test]
     fn pod_queries_keep_to_service_and_signal() {
         let mut path = MetricPath::default();
-        let other = SeriesKey {
-            service: ServiceId(1),
-            ..key(Signal::QueueDepth, 9)
-        };
-        let of_service = SeriesKey {
-            pod: None,
-            ..key(Signal::QueueDepth, 0)
-        };
-        for (k, v) in [
-            (key(Signal::QueueDepth, 2), 5.0),
-            (key(Signal::QueueDepth, 1), 3.0),
-            (other, 7.0),
-        ] {
+        let other = SeriesKey { service: ServiceId(1), ..key(Signal::QueueDepth, 9) };
+        let of_service = SeriesKey { pod: None, ..key(Signal::QueueDepth, 0) };
+        for (k, v) in [(key(Signal::QueueDepth, 2), 5.0), (key(Signal::QueueDepth, 1), 3.0), (other, 7.0)] {
             path.record(at(0), k, v);
         }
         path.record(at(0), of_service, 100.0);
         path.record(at(0), key(Signal::RunningRequests, 1), 50.0);
         path.record(at(0), key(Signal::QueueDepth, 3), f64::NAN);
         path.scrape(at(5), Scraper::Prometheus);
-        let pods: Vec<(u32, f64)> = path
-            .query_pods(at(6), SERVICE, Signal::QueueDepth)
-            .iter()
-            .map(|(p, s)| (p.0, s.value))
-            .collect();
+        let pods: Vec<(u32, f64)> =
+            path.query_pods(at(6), SERVICE, Signal::QueueDepth).iter().map(|(p, s)| (p.0, s.value)).collect();
         assert_eq!(pods, [(1, 3.0), (2, 5.0)]);
         assert_eq!(path.query_sum(at(6), SERVICE, Signal::QueueDepth), Some(8.0));
         assert_eq!(path.query_sum(at(6), SERVICE, Signal::Goodput), None);

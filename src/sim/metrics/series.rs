@@ -73,11 +73,7 @@ impl Series {
     /// A buffer for values pushed about once per `base_step`, with `capacity` buckets per level
     /// (at least 2).
     pub fn new(base_step: Span, capacity: usize) -> Series {
-        let level = |k| Level {
-            shift: k * LEVEL_SHIFT,
-            buckets: VecDeque::new(),
-            dropped: false,
-        };
+        let level = |k| Level { shift: k * LEVEL_SHIFT, buckets: VecDeque::new(), dropped: false };
         Series {
             base_step: Span(base_step.0.max(1)),
             capacity: capacity.max(2),
@@ -170,14 +166,7 @@ impl Series {
 impl Level {
     fn add(&mut self, base: u64, value: f32) {
         let index = base >> self.shift;
-        let one = Bucket {
-            index,
-            min: value,
-            max: value,
-            last: value,
-            sum: f64::from(value),
-            count: 1,
-        };
+        let one = Bucket { index, min: value, max: value, last: value, sum: f64::from(value), count: 1 };
         match self.buckets.back_mut() {
             Some(open) if open.index == index => open.absorb(&one),
             _ => self.buckets.push_back(one),
@@ -202,11 +191,7 @@ impl Level {
     /// Whether nothing from `from` on is missing here.
     fn reaches(&self, from: Time, base_step: Span) -> bool {
         let step = u128::from(base_step.0) << self.shift;
-        !self.dropped
-            || self
-                .buckets
-                .front()
-                .is_some_and(|b| u128::from(b.index) * step <= u128::from(from.0))
+        !self.dropped || self.buckets.front().is_some_and(|b| u128::from(b.index) * step <= u128::from(from.0))
     }
 }
 
@@ -249,10 +234,7 @@ mod tests {
         let series = filled(60, 64);
         let points = series.range(Time::ZERO, Time::from_secs(60), 10);
         assert_eq!(points.len(), 8);
-        assert_eq!(
-            (points[0].min, points[0].max, points[0].mean, points[0].last),
-            (0.0, 7.0, 3.5, 7.0)
-        );
+        assert_eq!((points[0].min, points[0].max, points[0].mean, points[0].last), (0.0, 7.0, 3.5, 7.0));
     }
 
     #[test]
@@ -263,10 +245,7 @@ mod tests {
         assert!(series.push(Time::from_secs(50), 2.0));
         assert!(!series.push(Time::from_secs(3), 3.0));
         let points = series.range(Time::ZERO, Time::from_secs(60), 100);
-        assert_eq!(
-            points.iter().map(|p| p.at).collect::<Vec<_>>(),
-            [Time::from_secs(1), Time::from_secs(50)]
-        );
+        assert_eq!(points.iter().map(|p| p.at).collect::<Vec<_>>(), [Time::from_secs(1), Time::from_secs(50)]);
     }
 
     proptest! {

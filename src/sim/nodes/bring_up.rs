@@ -77,11 +77,7 @@ impl Triangular {
 
     fn towards(self, other: Triangular, share: f64) -> Triangular {
         let mix = |x: f64, y: f64| x + (y - x) * share;
-        Triangular::new(
-            mix(self.min_s, other.min_s),
-            mix(self.mode_s, other.mode_s),
-            mix(self.max_s, other.max_s),
-        )
+        Triangular::new(mix(self.min_s, other.min_s), mix(self.mode_s, other.mode_s), mix(self.max_s, other.max_s))
     }
 }
 
@@ -140,10 +136,7 @@ pub fn stage_times(gpu_count: u32, mode: DriverMode, u: [f64; DRAWS]) -> [(Stage
 
 /// Time from the launch call to the end of `stage`.
 pub fn end_of(stage: Stage, times: &[(Stage, Span); STAGES]) -> Span {
-    times
-        .iter()
-        .filter(|(s, _)| *s <= stage)
-        .fold(Span::ZERO, |sum, (_, t)| sum + *t)
+    times.iter().filter(|(s, _)| *s <= stage).fold(Span::ZERO, |sum, (_, t)| sum + *t)
 }
 
 #[cfg(test)]
@@ -173,14 +166,7 @@ mod tests {
     fn typical_totals_match_the_reports() {
         let at_mode = |n, mode| {
             let q = |t: Triangular| (t.mode_s - t.min_s) / (t.max_s - t.min_s);
-            let u = [
-                q(LAUNCH),
-                q(BOOT),
-                q(extra_boot(n)),
-                q(REGISTER),
-                q(gpu_chain(mode)),
-                q(DCGM),
-            ];
+            let u = [q(LAUNCH), q(BOOT), q(extra_boot(n)), q(REGISTER), q(gpu_chain(mode)), q(DCGM)];
             end_of(Stage::DevicePlugin, &stage_times(n, mode, u)).secs_f64().round()
         };
         assert_eq!(at_mode(1, DriverMode::InImage), 132.0);
@@ -192,10 +178,7 @@ mod tests {
     fn no_driver_stage_when_the_image_has_it() {
         let times = stage_times(8, DriverMode::InImage, [0.5; DRAWS]);
         assert_eq!(times[3], (Stage::Driver, Span::ZERO));
-        assert_eq!(
-            times[4].1 + times[5].1,
-            Span::from_secs_f64(gpu_chain(DriverMode::InImage).quantile(0.5))
-        );
+        assert_eq!(times[4].1 + times[5].1, Span::from_secs_f64(gpu_chain(DriverMode::InImage).quantile(0.5)));
     }
 
     proptest! {

@@ -36,16 +36,12 @@ pub fn exclusion(node: &NodeView, rules: &PodRules) -> Option<Exclusion> {
 /// Taints of the kind PreferNoSchedule that the pod does not tolerate.
 pub fn disliked_taints(node: &NodeView, rules: &PodRules) -> u32 {
     let soft = node.taints.iter().filter(|t| t.effect == TaintEffect::PreferNoSchedule);
-    soft.filter(|taint| !rules.tolerations().iter().any(|t| t.tolerates(taint)))
-        .count() as u32
+    soft.filter(|taint| !rules.tolerations().iter().any(|t| t.tolerates(taint))).count() as u32
 }
 
 /// What a node's GPUs are worth to a scheduler: none before the device plugin has reported them.
 pub fn usable(node: &NodeView, amounts: Amounts) -> Amounts {
-    Amounts {
-        gpus: if node.gpu_ready { amounts.gpus } else { 0 },
-        ..amounts
-    }
+    Amounts { gpus: if node.gpu_ready { amounts.gpus } else { 0 }, ..amounts }
 }
 
 /// GPUs that appear once the node's device plugin has reported them; 0 if it has.

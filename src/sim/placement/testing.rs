@@ -6,11 +6,7 @@ use crate::sim::time::Time;
 
 /// A ready node with CPU and memory to spare.
 pub fn node(id: u32, name: &str, gpus: u32, free: u32) -> NodeView {
-    let amounts = |gpus| Amounts {
-        gpus,
-        cpu_m: 64_000,
-        mem_mib: 512_000,
-    };
+    let amounts = |gpus| Amounts { gpus, cpu_m: 64_000, mem_mib: 512_000 };
     NodeView {
         id: NodeId(id),
         name: name.into(),
@@ -34,11 +30,7 @@ pub fn labelled(mut node: NodeView, key: &str, value: &str) -> NodeView {
 pub fn group(id: u32, scheduler: &str, pods: u32, min_member: u32) -> GroupView {
     let task = |i: u32| TaskView {
         pod: PodId(id * 1000 + i),
-        request: Amounts {
-            gpus: 1,
-            cpu_m: 1000,
-            mem_mib: 1000,
-        },
+        request: Amounts { gpus: 1, cpu_m: 1000, mem_mib: 1000 },
         rules: PodRules::default(),
         state: TaskState::Pending,
         created: Time::ZERO,
@@ -87,16 +79,10 @@ pub fn queue() -> QueueView {
 /// nodes with one free GPU each that its node selector excludes.
 pub fn trap(scheduler: &str) -> View {
     let gpu = "nvidia.com/gpu.product";
-    let mut nodes = vec![
-        labelled(node(0, "gb-a1", 4, 4), gpu, "GB200"),
-        labelled(node(1, "gb-a2", 4, 3), gpu, "GB200"),
-    ];
+    let mut nodes =
+        vec![labelled(node(0, "gb-a1", 4, 4), gpu, "GB200"), labelled(node(1, "gb-a2", 4, 3), gpu, "GB200")];
     for i in 0..3 {
         nodes.push(labelled(node(2 + i, &format!("l40s-{i}"), 4, 1), gpu, "L40S"));
     }
-    View {
-        nodes,
-        groups: vec![selecting(group(1, scheduler, 8, 8), gpu, "GB200")],
-        queues: vec![queue()],
-    }
+    View { nodes, groups: vec![selecting(group(1, scheduler, 8, 8), gpu, "GB200")], queues: vec![queue()] }
 }

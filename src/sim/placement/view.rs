@@ -72,18 +72,10 @@ pub struct Amounts {
 }
 
 impl Amounts {
-    pub const ZERO: Amounts = Amounts {
-        gpus: 0,
-        cpu_m: 0,
-        mem_mib: 0,
-    };
+    pub const ZERO: Amounts = Amounts { gpus: 0, cpu_m: 0, mem_mib: 0 };
     /// GPUs only: what a test or a scenario without CPU accounting needs.
     pub const fn of_gpus(gpus: u32) -> Amounts {
-        Amounts {
-            gpus,
-            cpu_m: 0,
-            mem_mib: 0,
-        }
+        Amounts { gpus, cpu_m: 0, mem_mib: 0 }
     }
     /// Whether a request of this size fits into `room`.
     #[inline]
@@ -151,10 +143,7 @@ impl Labels {
     }
     /// The value of a key.
     pub fn get(&self, key: &str) -> Option<&Text> {
-        self.0
-            .binary_search_by(|(k, _)| k.as_ref().cmp(key))
-            .ok()
-            .map(|i| &self.0[i].1)
+        self.0.binary_search_by(|(k, _)| k.as_ref().cmp(key)).ok().map(|i| &self.0[i].1)
     }
     pub fn iter(&self) -> impl Iterator<Item = &(Text, Text)> {
         self.0.iter()
@@ -311,9 +300,5 @@ pub struct Quota {
 }
 
 impl Quota {
-    pub const UNLIMITED: Quota = Quota {
-        deserved: None,
-        limit: None,
-        over_quota_weight: 1.0,
-    };
+    pub const UNLIMITED: Quota = Quota { deserved: None, limit: None, over_quota_weight: 1.0 };
 }

@@ -65,15 +65,7 @@ impl Arrivals {
         let profile = Profile::new(pattern, clock_at_start)?;
         let gap = gaps.draw(&mut stream);
         let from = Point { us: 0, fraction: 0.0 };
-        let mut arrivals = Arrivals {
-            profile,
-            gaps,
-            stream,
-            rate_factor: 1.0,
-            from,
-            gap,
-            next: None,
-        };
+        let mut arrivals = Arrivals { profile, gaps, stream, rate_factor: 1.0, from, gap, next: None };
         arrivals.find_next();
         Some(arrivals)
     }
@@ -102,13 +94,7 @@ impl Arrivals {
                 // Due in the microsecond that has begun.
                 Walk::Arrived(_) | Walk::Never => 0.0,
             };
-            (self.from, self.gap) = (
-                Point {
-                    us: now.0,
-                    fraction: 0.0,
-                },
-                left,
-            );
+            (self.from, self.gap) = (Point { us: now.0, fraction: 0.0 }, left);
         }
         self.rate_factor = if factor > 0.0 { factor.min(1e6) } else { 0.0 };
         self.find_next();

@@ -50,10 +50,7 @@ impl Lengths {
                     tokens(format!("{path}.list[{i}]"), *n);
                 }
                 if list.is_empty() || list.len() > LIST_MAX {
-                    problems.add(
-                        format!("{path}.list"),
-                        format!("must have from 1 to {LIST_MAX} entries"),
-                    );
+                    problems.add(format!("{path}.list"), format!("must have from 1 to {LIST_MAX} entries"));
                 }
             }
         }
@@ -74,11 +71,7 @@ impl LengthSampler {
             Lengths::Lognormal { mean, cv, .. } => LogNormal::new(mean, cv),
             _ => LogNormal::new(1.0, 0.0),
         };
-        LengthSampler {
-            lengths,
-            lognormal,
-            stream,
-        }
+        LengthSampler { lengths, lognormal, stream }
     }
 
     /// The next length, in tokens.

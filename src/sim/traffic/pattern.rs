@@ -35,19 +35,11 @@ pub struct TrafficSettings {
 }
 
 fn conversation_prompts() -> Lengths {
-    Lengths::Lognormal {
-        mean: 1156.0,
-        cv: 0.9,
-        max: 14_050,
-    }
+    Lengths::Lognormal { mean: 1156.0, cv: 0.9, max: 14_050 }
 }
 
 fn conversation_outputs() -> Lengths {
-    Lengths::Lognormal {
-        mean: 250.0,
-        cv: 0.68,
-        max: 1_000,
-    }
+    Lengths::Lognormal { mean: 250.0, cv: 0.68, max: 1_000 }
 }
 
 impl Default for TrafficSettings {
@@ -235,10 +227,7 @@ impl Pattern {
             }
             Pattern::Phases { stages, gaps, .. } => {
                 if stages.is_empty() || stages.len() > STAGES_MAX {
-                    problems.add(
-                        path("phases.stages"),
-                        format!("must have from 1 to {STAGES_MAX} entries"),
-                    );
+                    problems.add(path("phases.stages"), format!("must have from 1 to {STAGES_MAX} entries"));
                 }
                 for (i, stage) in stages.iter().enumerate().take(STAGES_MAX) {
                     stage.check(problems, &path(&format!("phases.stages[{i}]")));
@@ -303,10 +292,7 @@ impl OfficeDay {
         time(problems, path("from"), self.from);
         time(problems, path("to"), self.to);
         if !(0.0..=1.0).contains(&self.lunch_share) {
-            problems.add(
-                path("lunch_share"),
-                format!("must be from 0 to 1, is {}", self.lunch_share),
-            );
+            problems.add(path("lunch_share"), format!("must be from 0 to 1, is {}", self.lunch_share));
         }
         let open_us = self.to.0.saturating_sub(self.from.0);
         if open_us == 0 {

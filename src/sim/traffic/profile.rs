@@ -63,22 +63,15 @@ impl Profile {
             Pattern::Silent | Pattern::Trace(_) => None,
             Pattern::Constant { per_second }
             | Pattern::Poisson { per_second }
-            | Pattern::GammaBurst { per_second, .. } => Some(Profile::from_pieces(
-                &[(0, *per_second, *per_second)],
-                u64::MAX,
-                false,
-                0,
-            )),
+            | Pattern::GammaBurst { per_second, .. } => {
+                Some(Profile::from_pieces(&[(0, *per_second, *per_second)], u64::MAX, false, 0))
+            }
             Pattern::Phases { stages, repeat, .. } => Some(Profile::of_stages(stages, *repeat)),
             Pattern::OfficeDay(day) => Some(Profile::of_knots(&office_knots(day), clock_us)),
             Pattern::Diurnal(day) => Some(Profile::of_knots(&diurnal_knots(day), clock_us)),
             Pattern::Hours { per_second, .. } => {
                 let hour = |i: usize| DAY_US / 24 * i as u64;
-                let knots: Vec<_> = per_second
-                    .iter()
-                    .enumerate()
-                    .map(|(i, rate)| (hour(i), *rate))
-                    .collect();
+                let knots: Vec<_> = per_second.iter().enumerate().map(|(i, rate)| (hour(i), *rate)).collect();
                 Some(Profile::of_knots(&knots, clock_us))
             }
         }
@@ -93,21 +86,10 @@ impl Profile {
             let seconds = end_us.saturating_sub(start_us) as f64 / 1e6;
             if seconds > 0.0 {
                 area += (from + to) / 2.0 * seconds;
-                pieces.push(Piece {
-                    start_us,
-                    end_us,
-                    rate: from,
-                    slope: (to - from) / seconds,
-                });
+                pieces.push(Piece { start_us, end_us, rate: from, slope: (to - from) / seconds });
             }
         }
-        Profile {
-            pieces,
-            period_us,
-            repeat,
-            offset_us,
-            area,
-        }
+        Profile { pieces, period_us, repeat, offset_us, area }
     }
 
     fn of_stages(stages: &[Stage], repeat: bool) -> Profile {
@@ -137,11 +119,7 @@ impl Profile {
     /// Walks from `from` until the rate times `factor` has covered `area`, or time `stop_us` is reached.
     pub fn walk(&self, from: Point, mut area: f64, factor: f64, stop_us: u64) -> Walk {
         let ended = |area| {
-            if stop_us == u64::MAX {
-                Walk::Never
-            } else {
-                Walk::Stopped(area)
-            }
+            if stop_us == u64::MAX { Walk::Never } else { Walk::Stopped(area) }
         };
         let period_area = self.area * factor;
         // Written so that a NaN walks nowhere.
@@ -160,10 +138,7 @@ impl Profile {
             let Some(phase_us) = self.phase(at.us) else {
                 return ended(area);
             };
-            let index = self
-                .pieces
-                .partition_point(|piece| piece.start_us <= phase_us)
-                .saturating_sub(1);
+            let index = self.pieces.partition_point(|piece| piece.start_us <= phase_us).saturating_sub(1);
             let Some(piece) = self.pieces.get(index) else {
                 return ended(area);
             };
@@ -172,10 +147,7 @@ impl Profile {
                 Ok(step_us) => return Walk::Arrived(at.plus(step_us)),
                 Err(left) => area = left,
             }
-            at = Point {
-                us: at.us.saturating_add(left_us),
-                fraction: 0.0,
-            };
+            at = Point { us: at.us.saturating_add(left_us), fraction: 0.0 };
         }
         ended(area)
     }
@@ -215,19 +187,12 @@ impl Point {
     fn plus(self, step_us: f64) -> Point {
         let total = self.fraction + step_us;
         let whole = total.floor();
-        Point {
-            us: self.us.saturating_add(whole as u64),
-            fraction: total - whole,
-        }
+        Point { us: self.us.saturating_add(whole as u64), fraction: total - whole }
     }
 
     /// The nearest microsecond.
     pub fn rounded_us(self) -> u64 {
-        if self.fraction >= 0.5 {
-            self.us.saturating_add(1)
-        } else {
-            self.us
-        }
+        if self.fraction >= 0.5 { self.us.saturating_add(1) } else { self.us }
     }
 }
 
@@ -239,11 +204,7 @@ fn office_knots(day: &OfficeDay) -> Vec<(u64, f64)> {
     let mut knots = vec![(day.from.0, night), (up, peak)];
     if day.lunch_share < 1.0 && up <= NOON_US && NOON_US + 4 * QUARTER_US <= down {
         let low = peak * day.lunch_share;
-        knots.extend([
-            (NOON_US, peak),
-            (NOON_US + QUARTER_US, low),
-            (NOON_US + 3 * QUARTER_US, low),
-        ]);
+        knots.extend([(NOON_US, peak), (NOON_US + QUARTER_US, low), (NOON_US + 3 * QUARTER_US, low)]);
         knots.push((NOON_US + 4 * QUARTER_US, peak));
     }
     knots.extend([(down, peak), (day.to.0, night)]);
@@ -257,10 +218,7 @@ fn diurnal_knots(day: &Diurnal) -> Vec<(u64, f64)> {
         .map(|i| {
             let at_us = DAY_US / STEPS * i;
             let turn = (at_us as f64 - day.peak_at.0 as f64) / DAY_US as f64;
-            (
-                at_us,
-                day.low_per_second + amplitude * (1.0 + math::cos(turn * std::f64::consts::TAU)),
-            )
+            (at_us, day.low_per_second + amplitude * (1.0 + math::cos(turn * std::f64::consts::TAU)))
         })
         .collect()
 }
@@ -279,11 +237,7 @@ mod tests {
     const START: Point = Point { us: 0, fraction: 0.0 };
 
     fn stage(secs: u64, from: f64, to: f64) -> Stage {
-        Stage {
-            length: Span::from_secs(secs),
-            per_second: from,
-            to_per_second: Some(to),
-        }
+        Stage { length: Span::from_secs(secs), per_second: from, to_per_second: Some(to) }
     }
 
     #[test]

@@ -96,11 +96,7 @@ impl Source {
 
     /// When the next request comes; nothing if none ever does.
     pub fn next_time(&self) -> Option<Time> {
-        self.spikes
-            .iter()
-            .filter_map(RunningSpike::next_time)
-            .chain(self.base.next_time())
-            .min()
+        self.spikes.iter().filter_map(RunningSpike::next_time).chain(self.base.next_time()).min()
     }
 
     /// Adds a spike that a learner asked for. Its window opens at `spike.at`, but not before `now`.
@@ -131,8 +127,7 @@ impl Source {
         let ordinal = self.spikes_made;
         self.spikes_made += 1;
         let own = [&self.lengths[0], &self.lengths[1]];
-        self.spikes
-            .push(RunningSpike::new(spike, opens, ordinal, self.seed, &self.name, own));
+        self.spikes.push(RunningSpike::new(spike, opens, ordinal, self.seed, &self.name, own));
     }
 }
 
@@ -153,12 +148,7 @@ impl Iterator for Source {
                 }
                 Base::Silent => return None,
             };
-            return Some(Arrival {
-                at,
-                prompt_tokens,
-                output_tokens,
-                origin: Origin::Pattern,
-            });
+            return Some(Arrival { at, prompt_tokens, output_tokens, origin: Origin::Pattern });
         }
         let index = self.spikes.iter().position(|spike| spike.next_time() == Some(at))?;
         let spike = &mut self.spikes[index];
@@ -167,12 +157,7 @@ impl Iterator for Source {
         if spike.next_time().is_none() {
             self.spikes.remove(index);
         }
-        Some(Arrival {
-            at,
-            prompt_tokens,
-            output_tokens,
-            origin,
-        })
+        Some(Arrival { at, prompt_tokens, output_tokens, origin })
     }
 }
 
@@ -217,27 +202,14 @@ impl Cursor {
             let message = format!("wants the trace {wanted}, the loaded one is {}", trace.rows_hash_text());
             return refuse("rows_hash", message);
         }
-        Some(Cursor {
-            trace,
-            row: 0,
-            lap: 0,
-            speed: used.speed,
-            repeat: used.repeat,
-        })
+        Some(Cursor { trace, row: 0, lap: 0, speed: used.speed, repeat: used.repeat })
     }
 
     fn next_time(&self) -> Option<Time> {
         let row = self.trace.rows().get(self.row)?;
-        let us = self
-            .lap
-            .saturating_mul(self.trace.lap_us())
-            .saturating_add(row.offset_us);
+        let us = self.lap.saturating_mul(self.trace.lap_us()).saturating_add(row.offset_us);
         // At speed 1 without the detour over floats, which have 53 bits.
-        let us = if self.speed == 1.0 {
-            us
-        } else {
-            (us as f64 / self.speed).round() as u64
-        };
+        let us = if self.speed == 1.0 { us } else { (us as f64 / self.speed).round() as u64 };
         Some(Time(us))
     }
 

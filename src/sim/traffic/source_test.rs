@@ -34,10 +34,7 @@ fn gaps(times: &[u64]) -> (f64, f64) {
 }
 
 fn near(found: f64, wanted: f64, tolerance: f64) {
-    assert!(
-        (found - wanted).abs() <= tolerance,
-        "{found} is not {wanted} ± {tolerance}"
-    );
+    assert!((found - wanted).abs() <= tolerance, "{found} is not {wanted} ± {tolerance}");
 }
 
 fn in_window(times: &[u64], from: u64, to: u64) -> f64 {
@@ -56,10 +53,7 @@ fn poisson_and_gamma_gaps_have_their_variation() {
     let (mean, cv) = gaps(&times("pattern: {poisson: {per_second: 50}}", Time::from_secs(3600)));
     near(mean, 0.02, 0.0002);
     near(cv, 1.0, 0.01);
-    let (mean, cv) = gaps(&times(
-        "pattern: {gamma_burst: {per_second: 50, cv: 4}}",
-        Time::from_secs(7200),
-    ));
+    let (mean, cv) = gaps(&times("pattern: {gamma_burst: {per_second: 50, cv: 4}}", Time::from_secs(7200)));
     near(mean, 0.02, 0.0006);
     near(cv, 4.0, 0.1);
 }
@@ -96,22 +90,11 @@ fn an_office_day_is_busy_in_office_hours() {
 fn a_diurnal_day_has_its_peak_at_its_hour_by_the_scenarios_clock() {
     let text = "pattern: {diurnal: {low_per_second: 1, high_per_second: 9, peak_at: 15:00}}";
     let clock = Span(2 * HOUR);
-    let arrivals = until(
-        Source::new(&settings(text), 7, "chat", clock, None).unwrap(),
-        Time(24 * HOUR),
-    );
+    let arrivals = until(Source::new(&settings(text), 7, "chat", clock, None).unwrap(), Time(24 * HOUR));
     let found: Vec<u64> = arrivals.iter().map(|a| a.at.0 + clock.0).collect();
     near(found.len() as f64, 5.0 * 86_400.0, 2_000.0);
-    near(
-        in_window(&found, 14 * HOUR + HOUR / 2, 15 * HOUR + HOUR / 2) / 3600.0,
-        8.98,
-        0.3,
-    );
-    near(
-        in_window(&found, 9 * HOUR - HOUR / 2, 9 * HOUR + HOUR / 2) / 3600.0,
-        5.0,
-        0.3,
-    );
+    near(in_window(&found, 14 * HOUR + HOUR / 2, 15 * HOUR + HOUR / 2) / 3600.0, 8.98, 0.3);
+    near(in_window(&found, 9 * HOUR - HOUR / 2, 9 * HOUR + HOUR / 2) / 3600.0, 5.0, 0.3);
     near(in_window(&found, 3 * HOUR, 4 * HOUR) / 3600.0, 1.02, 0.2);
 }
 
@@ -129,10 +112,7 @@ fn a_rate_by_the_hour_is_followed() {
 fn lengths_follow_their_distribution() {
     let lengths = |text: &str| -> Vec<f64> {
         let text = format!("pattern: {{constant: {{per_second: 100}}}}\nprompt_tokens: {text}");
-        until(source(&text), Time::from_secs(500))
-            .iter()
-            .map(|a| f64::from(a.prompt_tokens))
-            .collect()
+        until(source(&text), Time::from_secs(500)).iter().map(|a| f64::from(a.prompt_tokens)).collect()
     };
     let mean = |v: &[f64]| v.iter().sum::<f64>() / v.len() as f64;
     assert!(lengths("{fixed: 300}").iter().all(|n| *n == 300.0));
@@ -141,13 +121,7 @@ fn lengths_follow_their_distribution() {
     assert!(uniform.iter().all(|n| (10.0..=20.0).contains(n)));
     let lognormal = lengths("{lognormal: {mean: 1000, cv: 0.5, max: 100000}}");
     near(mean(&lognormal), 1000.0, 10.0);
-    assert_eq!(
-        lengths("{lognormal: {mean: 1000, cv: 2, max: 700}}")
-            .iter()
-            .copied()
-            .fold(0.0, f64::max),
-        700.0
-    );
+    assert_eq!(lengths("{lognormal: {mean: 1000, cv: 2, max: 700}}").iter().copied().fold(0.0, f64::max), 700.0);
     let listed = lengths("{list: [1, 1, 7]}");
     near(mean(&listed), 3.0, 0.05);
 }
@@ -157,11 +131,7 @@ fn a_spike_sends_all_its_requests_within_its_window() {
     let text = "spikes: [{at: 2m, requests: 80, within: 10s, prompt_tokens: {fixed: 1000000}}]";
     let found: Vec<Arrival> = source(text).collect();
     assert_eq!(found.len(), 80);
-    assert!(
-        found
-            .iter()
-            .all(|a| (120_000_000..130_000_000).contains(&a.at.0) && a.prompt_tokens == 1_000_000)
-    );
+    assert!(found.iter().all(|a| (120_000_000..130_000_000).contains(&a.at.0) && a.prompt_tokens == 1_000_000));
     let middle = found.iter().map(|a| a.at.secs_f64()).sum::<f64>() / 80.0;
     near(middle, 125.0, 1.5);
     let at_once: Vec<Arrival> = source("spikes: [{at: 5s, requests: 3}]").collect();
@@ -178,10 +148,7 @@ fn of_pattern(arrivals: Vec<Arrival>) -> Vec<Arrival> {
 fn spikes_never_change_what_the_pattern_draws() {
     let end = Time::from_secs(600);
     let plain = until(source(MIXED), end);
-    let with = until(
-        source(&format!("{MIXED}spikes: [{{at: 1m, requests: 500, within: 3m}}]")),
-        end,
-    );
+    let with = until(source(&format!("{MIXED}spikes: [{{at: 1m, requests: 500, within: 3m}}]")), end);
     assert_eq!(with.len(), plain.len() + 500);
     assert_eq!(of_pattern(with.clone()), plain);
 
@@ -200,10 +167,7 @@ fn spikes_never_change_what_the_pattern_draws() {
 #[test]
 fn other_answer_lengths_change_neither_times_nor_prompts() {
     let end = Time::from_secs(300);
-    let changed = MIXED.replace(
-        "{uniform: {min: 5, max: 50}}",
-        "{lognormal: {mean: 70, cv: 3, max: 500}}",
-    );
+    let changed = MIXED.replace("{uniform: {min: 5, max: 50}}", "{lognormal: {mean: 70, cv: 3, max: 500}}");
     let key = |a: &Arrival| (a.at, a.prompt_tokens);
     let (a, b) = (until(source(MIXED), end), until(source(&changed), end));
     assert!(a.iter().map(key).eq(b.iter().map(key)));
@@ -238,12 +202,7 @@ fn a_paused_pattern_goes_on_where_it_stopped() {
 #[test]
 fn sources_differ_by_seed_and_name_only() {
     let end = Time::from_secs(60);
-    let of = |seed, name| {
-        until(
-            Source::new(&settings(MIXED), seed, name, Span::ZERO, None).unwrap(),
-            end,
-        )
-    };
+    let of = |seed, name| until(Source::new(&settings(MIXED), seed, name, Span::ZERO, None).unwrap(), end);
     assert_eq!(of(1, "a"), of(1, "a"));
     assert_ne!(of(1, "a"), of(2, "a"));
     assert_ne!(of(1, "a"), of(1, "b"));
@@ -269,22 +228,11 @@ fn arrivals_are_fixed_to_the_bit() {
 
 #[test]
 fn a_trace_is_played_at_its_speed_and_again() {
-    let row = |offset_us, prompt_tokens, output_tokens| trace::Row {
-        offset_us,
-        prompt_tokens,
-        output_tokens,
-    };
-    let recorded = Arc::new(Trace::from_rows(vec![
-        row(0, 10, 0),
-        row(1_000_000, 20, 2),
-        row(4_000_000, 30, 3),
-    ]));
+    let row = |offset_us, prompt_tokens, output_tokens| trace::Row { offset_us, prompt_tokens, output_tokens };
+    let recorded = Arc::new(Trace::from_rows(vec![row(0, 10, 0), row(1_000_000, 20, 2), row(4_000_000, 30, 3)]));
     let play = |text: &str, n: usize| -> Vec<(u64, u32, u32)> {
         let played = Source::new(&settings(text), 7, "chat", Span::ZERO, Some(recorded.clone())).unwrap();
-        played
-            .take(n)
-            .map(|a| (a.at.0, a.prompt_tokens, a.output_tokens))
-            .collect()
+        played.take(n).map(|a| (a.at.0, a.prompt_tokens, a.output_tokens)).collect()
     };
     let once = play("pattern: {trace: {name: t, speed: 2}}", 9);
     assert_eq!(once, [(0, 10, 1), (500_000, 20, 2), (2_000_000, 30, 3)]);
@@ -292,18 +240,12 @@ fn a_trace_is_played_at_its_speed_and_again() {
     assert_eq!(again[2..], [(4_000_000, 30, 3), (6_000_000, 10, 1), (7_000_000, 20, 2)]);
 
     let hash = recorded.rows_hash_text();
-    assert_eq!(
-        play(&format!("pattern: {{trace: {{name: t, rows_hash: '{hash}'}}}}"), 1).len(),
-        1
-    );
+    assert_eq!(play(&format!("pattern: {{trace: {{name: t, rows_hash: '{hash}'}}}}"), 1).len(), 1);
     let other = settings("pattern: {trace: {name: t, rows_hash: '0000000000000000'}}");
     let problems = Source::new(&other, 7, "chat", Span::ZERO, Some(recorded)).unwrap_err();
     assert_eq!(problems[0].path, "pattern.trace.rows_hash");
     let problems = Source::new(&other, 7, "chat", Span::ZERO, None).unwrap_err();
-    assert_eq!(
-        problems[0].to_string(),
-        "pattern.trace.name: the trace `t` is not loaded"
-    );
+    assert_eq!(problems[0].to_string(), "pattern.trace.name: the trace `t` is not loaded");
 }
 
 #[test]
@@ -311,14 +253,8 @@ fn settings_outside_the_limits_are_named() {
     let day =
         "pattern: {office_day: {peak_per_second: -1, night_per_second: 1e9, from: 18:00, to: 09:00, lunch_share: 2}}";
     for (text, paths) in [
-        (
-            "pattern: {poisson: {per_second: -1}}",
-            vec!["pattern.poisson.per_second"],
-        ),
-        (
-            "pattern: {gamma_burst: {per_second: 1, cv: 0}}",
-            vec!["pattern.gamma_burst.cv"],
-        ),
+        ("pattern: {poisson: {per_second: -1}}", vec!["pattern.poisson.per_second"]),
+        ("pattern: {gamma_burst: {per_second: 1, cv: 0}}", vec!["pattern.gamma_burst.cv"]),
         ("pattern: {phases: {stages: []}}", vec!["pattern.phases.stages"]),
         (
             "pattern: {phases: {stages: [{for: 0s, per_second: 1, to_per_second: 1e7}], gaps: {gamma: {cv: 101}}}}",
@@ -337,37 +273,22 @@ fn settings_outside_the_limits_are_named() {
                 "pattern.office_day.to",
             ],
         ),
-        (
-            "pattern: {office_day: {peak_per_second: 1, ramp: 5h}}",
-            vec!["pattern.office_day.ramp"],
-        ),
-        (
-            "pattern: {diurnal: {low_per_second: 2, high_per_second: 1}}",
-            vec!["pattern.diurnal.low_per_second"],
-        ),
+        ("pattern: {office_day: {peak_per_second: 1, ramp: 5h}}", vec!["pattern.office_day.ramp"]),
+        ("pattern: {diurnal: {low_per_second: 2, high_per_second: 1}}", vec!["pattern.diurnal.low_per_second"]),
         ("pattern: {hours: {per_second: [1]}}", vec!["pattern.hours.per_second"]),
         ("pattern: {trace: {name: t, speed: 0}}", vec!["pattern.trace.speed"]),
         ("prompt_tokens: {fixed: 0}", vec!["prompt_tokens.fixed"]),
-        (
-            "output_tokens: {uniform: {min: 3, max: 2}}",
-            vec!["output_tokens.uniform.min"],
-        ),
+        ("output_tokens: {uniform: {min: 3, max: 2}}", vec!["output_tokens.uniform.min"]),
         (
             "output_tokens: {lognormal: {mean: 0, cv: -1, max: 2}}",
             vec!["output_tokens.lognormal.mean", "output_tokens.lognormal.cv"],
         ),
         ("output_tokens: {list: [1, 0]}", vec!["output_tokens.list[1]"]),
-        (
-            "spikes: [{at: 0s, requests: 0, within: 25h}]",
-            vec!["spikes[0].requests", "spikes[0].within"],
-        ),
+        ("spikes: [{at: 0s, requests: 0, within: 25h}]", vec!["spikes[0].requests", "spikes[0].within"]),
     ] {
         let found: Vec<String> = settings(text).problems().into_iter().map(|p| p.path).collect();
         assert_eq!(found, paths, "{text}");
-        assert!(
-            Source::new(&settings(text), 7, "chat", Span::ZERO, None).is_err(),
-            "{text}"
-        );
+        assert!(Source::new(&settings(text), 7, "chat", Span::ZERO, None).is_err(), "{text}");
     }
 }
 
@@ -407,13 +328,7 @@ fn the_saved_state_is_small_and_tells_states_apart() {
 
 fn any_pattern() -> impl Strategy<Value = Pattern> {
     let rate = || prop_oneof![Just(0.0), 0.0..100.0f64, Just(1e-9), Just(1e5), any::<f64>()];
-    let gaps = || {
-        prop_oneof![
-            Just(Gaps::Even),
-            Just(Gaps::Poisson),
-            (0.01..50.0f64).prop_map(|cv| Gaps::Gamma { cv })
-        ]
-    };
+    let gaps = || prop_oneof![Just(Gaps::Even), Just(Gaps::Poisson), (0.01..50.0f64).prop_map(|cv| Gaps::Gamma { cv })];
     let stage = (any::<u64>(), rate(), prop::option::of(rate())).prop_map(|(us, per_second, to_per_second)| Stage {
         length: Span(us >> 20),
         per_second,

@@ -39,10 +39,7 @@ impl Spike {
         if self.within.0 > DAY_US {
             problems.add(format!("{path}.within"), "must be at most 24h".to_owned());
         }
-        for (key, lengths) in [
-            ("prompt_tokens", &self.prompt_tokens),
-            ("output_tokens", &self.output_tokens),
-        ] {
+        for (key, lengths) in [("prompt_tokens", &self.prompt_tokens), ("output_tokens", &self.output_tokens)] {
             if let Some(lengths) = lengths {
                 lengths.check(problems, &format!("{path}.{key}"));
             }

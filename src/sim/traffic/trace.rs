@@ -225,11 +225,7 @@ impl TraceReader {
         if !self.full {
             self.extend(rest);
         }
-        Progress {
-            rows: self.rows.len(),
-            problems: self.count,
-            wants_more: !self.full,
-        }
+        Progress { rows: self.rows.len(), problems: self.count, wants_more: !self.full }
     }
 
     /// Ends the file, whose last line needs no line end.
@@ -243,10 +239,7 @@ impl TraceReader {
             self.refuse(self.lines + 1, Field::Line, Expected::AnyRow, "the end of the file");
         }
         if self.count > 0 {
-            return Err(TraceProblems {
-                first: self.problems,
-                count: self.count,
-            });
+            return Err(TraceProblems { first: self.problems, count: self.count });
         }
         Ok(Trace::from_rows(self.rows))
     }
@@ -339,11 +332,7 @@ impl TraceReader {
             // No problem so far, so the rows are sorted and the difference is not negative; years
             // have four digits, so it fits.
             let offset_us = u64::try_from((at_ns - first_ns) / 1_000).unwrap_or(0);
-            self.rows.push(Row {
-                offset_us,
-                prompt_tokens,
-                output_tokens,
-            });
+            self.rows.push(Row { offset_us, prompt_tokens, output_tokens });
         }
     }
 
@@ -352,23 +341,14 @@ impl TraceReader {
             expected,
             Expected::ShorterLine | Expected::Utf8 | Expected::FewerRows | Expected::AnyRow | Expected::ThreeFields
         ) || (expected == Expected::Header && found == "an empty file");
-        let found = if described {
-            found.to_owned()
-        } else {
-            format!("`{}`", excerpt(found))
-        };
+        let found = if described { found.to_owned() } else { format!("`{}`", excerpt(found)) };
         self.refuse_described(line, field, expected, found);
     }
 
     fn refuse_described(&mut self, line: u64, field: Field, expected: Expected, found: String) {
         self.count += 1;
         if self.problems.len() < PROBLEMS_MAX {
-            self.problems.push(TraceProblem {
-                line,
-                field,
-                expected,
-                found,
-            });
+            self.problems.push(TraceProblem { line, field, expected, found });
         }
     }
 }
@@ -388,9 +368,7 @@ fn digits(text: &str) -> Option<u64> {
 }
 
 fn tokens(text: &str) -> Option<u32> {
-    digits(text)
-        .and_then(|n| u32::try_from(n).ok())
-        .filter(|n| *n <= TOKENS_MAX)
+    digits(text).and_then(|n| u32::try_from(n).ok()).filter(|n| *n <= TOKENS_MAX)
 }
 
 /// `YYYY-MM-DD HH:MM:SS[.d{1,9}][+00:00]` as nanoseconds since the year 0 of the Gregorian calendar.
@@ -428,11 +406,7 @@ fn is_leap(year: u64) -> bool {
 
 fn days_before_year(year: u64) -> u64 {
     // Year 0 is a leap year itself.
-    let leap_days = if year == 0 {
-        0
-    } else {
-        (year - 1) / 4 - (year - 1) / 100 + (year - 1) / 400 + 1
-    };
+    let leap_days = if year == 0 { 0 } else { (year - 1) / 4 - (year - 1) / 100 + (year - 1) / 400 + 1 };
     year * 365 + leap_days
 }
 

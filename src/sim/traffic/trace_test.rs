@@ -16,20 +16,11 @@ fn rows(lines: &[&str]) -> Result<Trace, TraceProblems> {
 }
 
 fn refusals(lines: &[&str]) -> Vec<String> {
-    rows(lines)
-        .expect_err("refused")
-        .first
-        .iter()
-        .map(ToString::to_string)
-        .collect()
+    rows(lines).expect_err("refused").first.iter().map(ToString::to_string).collect()
 }
 
 fn row(offset_us: u64, prompt_tokens: u32, output_tokens: u32) -> Row {
-    Row {
-        offset_us,
-        prompt_tokens,
-        output_tokens,
-    }
+    Row { offset_us, prompt_tokens, output_tokens }
 }
 
 const START: &str = "2023-11-16 18:15:46.6805900,374,44";
@@ -39,11 +30,7 @@ fn rows_become_offsets_from_the_first() {
     let text = format!("{HEADER}\r\n{START}\r\n2023-11-16 18:15:50.9951690,396,109");
     assert_eq!(read(&text).unwrap().rows(), [row(0, 374, 44), row(4_314_579, 396, 109)]);
     // Months, leap days, other decimals and a zone.
-    let far = rows(&[
-        "2024-02-28 23:59:59.5,1,0",
-        "2024-03-01 00:00:00.000001+00:00,2,3",
-        "2025-03-01 00:00:00,4,5",
-    ]);
+    let far = rows(&["2024-02-28 23:59:59.5,1,0", "2024-03-01 00:00:00.000001+00:00,2,3", "2025-03-01 00:00:00,4,5"]);
     let (day, year) = (86_400_000_000, 365 * 86_400_000_000);
     let wanted = [row(0, 1, 0), row(day + 500_001, 2, 3), row(day + 500_000 + year, 4, 5)];
     assert_eq!(far.unwrap().rows(), wanted);
@@ -59,11 +46,7 @@ fn pieces_of_any_size_give_the_same_trace() {
             assert!(reader.push(piece).wants_more);
         }
         let trace = reader.finish().unwrap();
-        assert_eq!(
-            (trace.rows(), trace.rows_hash()),
-            (whole.rows(), whole.rows_hash()),
-            "{size}"
-        );
+        assert_eq!((trace.rows(), trace.rows_hash()), (whole.rows(), whole.rows_hash()), "{size}");
     }
 }
 
@@ -80,39 +63,15 @@ fn refusals_name_line_field_and_what_was_expected() {
     let time = "TIMESTAMP: expected a time such as `2023-11-16 18:15:46.6805900`, found";
     let tokens = "expected a whole number from 0 to 10000000, found";
     for (line, wanted) in [
-        (
-            "2023-11-16T18:15:47,1,1",
-            format!("line 3: {time} `2023-11-16T18:15:47`"),
-        ),
-        (
-            "2023-02-29 18:15:47,1,1",
-            format!("line 3: {time} `2023-02-29 18:15:47`"),
-        ),
-        (
-            "2023-11-16 24:15:47,1,1",
-            format!("line 3: {time} `2023-11-16 24:15:47`"),
-        ),
-        (
-            "2023-11-16 18:15:47.,1,1",
-            format!("line 3: {time} `2023-11-16 18:15:47.`"),
-        ),
-        (
-            "2023-11-16 18:15:47+01:00,1,1",
-            format!("line 3: {time} `2023-11-16 18:15:47+01:00`"),
-        ),
-        (
-            "2023-11-16 18:15:47,-1,1",
-            format!("line 3: ContextTokens: {tokens} `-1`"),
-        ),
-        (
-            "2023-11-16 18:15:47,1,10000001",
-            format!("line 3: GeneratedTokens: {tokens} `10000001`"),
-        ),
+        ("2023-11-16T18:15:47,1,1", format!("line 3: {time} `2023-11-16T18:15:47`")),
+        ("2023-02-29 18:15:47,1,1", format!("line 3: {time} `2023-02-29 18:15:47`")),
+        ("2023-11-16 24:15:47,1,1", format!("line 3: {time} `2023-11-16 24:15:47`")),
+        ("2023-11-16 18:15:47.,1,1", format!("line 3: {time} `2023-11-16 18:15:47.`")),
+        ("2023-11-16 18:15:47+01:00,1,1", format!("line 3: {time} `2023-11-16 18:15:47+01:00`")),
+        ("2023-11-16 18:15:47,-1,1", format!("line 3: ContextTokens: {tokens} `-1`")),
+        ("2023-11-16 18:15:47,1,10000001", format!("line 3: GeneratedTokens: {tokens} `10000001`")),
         ("2023-11-16 18:15:47,,1", format!("line 3: ContextTokens: {tokens} ``")),
-        (
-            "2023-11-16 18:15:47,1",
-            "line 3: line: expected 3 fields, found 2 in `2023-11-16 18:15:47,1`".to_owned(),
-        ),
+        ("2023-11-16 18:15:47,1", "line 3: line: expected 3 fields, found 2 in `2023-11-16 18:15:47,1`".to_owned()),
         (
             "2023-11-16 18:15:46.6805899,1,1",
             "line 3: TIMESTAMP: expected a time not before that of line 2, found `2023-11-16 18:15:46.6805899`"
@@ -122,14 +81,8 @@ fn refusals_name_line_field_and_what_was_expected() {
         assert_eq!(refusals(&[START, line]), [wanted], "{line}");
     }
     assert_eq!(refusals(&["x,y,z"]).len(), 3);
-    assert_eq!(
-        refusals(&[START, "", START]),
-        ["line 3: line: expected 3 fields, found an empty line"]
-    );
-    assert_eq!(
-        rows(&[START, "2023-11-16 18:15:47,1,10000000"]).unwrap().rows()[1].output_tokens,
-        10_000_000
-    );
+    assert_eq!(refusals(&[START, "", START]), ["line 3: line: expected 3 fields, found an empty line"]);
+    assert_eq!(rows(&[START, "2023-11-16 18:15:47,1,10000000"]).unwrap().rows()[1].output_tokens, 10_000_000);
 }
 
 #[test]
@@ -137,19 +90,13 @@ fn a_late_row_is_named_once() {
     let later = "2023-11-16 18:15:48,1,1";
     let found = rows(&[START, later, START, later, later]).unwrap_err();
     assert_eq!(found.count, 1);
-    assert_eq!(
-        (found.first[0].line, &found.first[0].expected),
-        (4, &Expected::Sorted { line: 3 })
-    );
+    assert_eq!((found.first[0].line, &found.first[0].expected), (4, &Expected::Sorted { line: 3 }));
 }
 
 #[test]
 fn a_header_and_a_row_are_needed() {
     let problem = |text: &str| read(text).unwrap_err().first.remove(0);
-    assert_eq!(
-        problem("").to_string(),
-        format!("line 1: line: expected the header `{HEADER}`, found an empty file")
-    );
+    assert_eq!(problem("").to_string(), format!("line 1: line: expected the header `{HEADER}`, found an empty file"));
     assert_eq!(problem(START).expected, Expected::Header);
     assert_eq!(problem(&format!("{HEADER}\n")).expected, Expected::AnyRow);
 }
@@ -178,12 +125,8 @@ fn long_lines_and_other_bytes_are_refused_and_reading_goes_on() {
     let mut reader = TraceReader::new();
     reader.push(HEADER.as_bytes());
     reader.push(b"\n\xff\xfe,1,1\n");
-    let wanted = TraceProblem {
-        line: 2,
-        field: Field::Line,
-        expected: Expected::Utf8,
-        found: "other bytes".to_owned(),
-    };
+    let wanted =
+        TraceProblem { line: 2, field: Field::Line, expected: Expected::Utf8, found: "other bytes".to_owned() };
     assert_eq!(reader.finish().unwrap_err().first, [wanted]);
 }
 
@@ -194,15 +137,9 @@ fn rows_are_limited() {
     reader.push(format!("{HEADER}\n").as_bytes());
     assert!(reader.push(format!("{START}\n").repeat(1_000).as_bytes()).wants_more);
     let progress = reader.push(format!("{START}\n{START}\n").as_bytes());
-    assert_eq!(
-        (progress.rows, progress.problems, progress.wants_more),
-        (1_000, 1, false)
-    );
+    assert_eq!((progress.rows, progress.problems, progress.wants_more), (1_000, 1, false));
     let found = reader.finish().unwrap_err();
-    assert_eq!(
-        (found.first[0].line, &found.first[0].expected),
-        (1_002, &Expected::FewerRows)
-    );
+    assert_eq!((found.first[0].line, &found.first[0].expected), (1_002, &Expected::FewerRows));
 }
 
 proptest! {

@@ -2,12 +2,12 @@
 
 use super::World;
 use super::requests::{Outcome, Request};
+use crate::sim::catalog::Instance;
 use crate::sim::cluster::PodPhase;
 use crate::sim::decision::{Tone, Verdict, Who};
-use crate::sim::engine::{EngineEvent, EngineSettings, EngineSpec, Fabric, Replica, StepCost, cold_start, memory};
-use crate::sim::engine::collectives::AllReduceCost;
 use crate::sim::engine::cold_start::{ColdStart, Image, Stage, WeightSource};
-use crate::sim::catalog::Instance;
+use crate::sim::engine::collectives::AllReduceCost;
+use crate::sim::engine::{EngineEvent, EngineSettings, EngineSpec, Fabric, Replica, StepCost, cold_start, memory};
 use crate::sim::event::Event;
 use crate::sim::id::{GroupId, NodeId, RequestId, ServiceId};
 use crate::sim::limits::IN_FLIGHT_MAX;
@@ -97,8 +97,13 @@ impl World {
             let ordinal = self.service(service).spikes;
             self.service_mut(service).long_spikes.push(ordinal);
             let fixed = |tokens| Some(Lengths::Fixed(tokens));
-            let long =
-                Spike { at, requests: 1, within: Span::ZERO, prompt_tokens: fixed(prompt), output_tokens: fixed(output) };
+            let long = Spike {
+                at,
+                requests: 1,
+                within: Span::ZERO,
+                prompt_tokens: fixed(prompt),
+                output_tokens: fixed(output),
+            };
             self.add_spike(service, &long);
         }
         self.await_arrival(service);
@@ -224,11 +229,7 @@ impl World {
                 let ttft = at.since(request.arrived) + FRONT_END;
                 self.service_mut(service).ttft.record(at, ttft);
                 if long {
-                    self.log(
-                        Who::Engine,
-                        Verdict::LongPromptAnswered { service, tokens, after: ttft },
-                        Tone::Good,
-                    );
+                    self.log(Who::Engine, Verdict::LongPromptAnswered { service, tokens, after: ttft }, Tone::Good);
                 }
             }
             EngineEvent::Finished { req, at, output_tokens, .. } => self.on_finished(group, req, at, output_tokens),
@@ -336,7 +337,8 @@ impl World {
         let service = &self.setup.services[g.service.index()];
         let nodes = self.group_nodes(group);
         // Ranks step together: a group over unlike GPUs runs at the pace of the slowest.
-        let slowest = nodes.iter().map(|n| self.node(*n).gpu).min_by(|a, b| a.bandwidth_gb_s.total_cmp(&b.bandwidth_gb_s));
+        let slowest =
+            nodes.iter().map(|n| self.node(*n).gpu).min_by(|a, b| a.bandwidth_gb_s.total_cmp(&b.bandwidth_gb_s));
         let gpu = slowest?;
         let mut spec = EngineSpec::new(service.model, gpu, service.gpus());
         spec.weight_dtype = service.weight_dtype;

@@ -10,7 +10,7 @@ use crate::sim::param::Param;
 use crate::sim::replicas::hpa::decision::{ProposalRule, Read, ScalingLimitedReason};
 use crate::sim::replicas::hpa::settings::{ControllerFlags, MetricSource, MetricSpec, MetricTarget};
 use crate::sim::replicas::hpa::{
-    self, HpaDecision, HpaPath, HpaSettings, HpaView, PodPhase, PodSample, PodView, ReadyCondition, Reading,
+    self, HpaDecision, HpaPath, HpaSettings, HpaView, PodPhase, PodSample, PodView, Reading, ReadyCondition,
 };
 use crate::sim::snapshot::{GroupStage, HpaLimit};
 use crate::sim::time::{Span, Time};

@@ -14,10 +14,10 @@ use crate::sim::nodes::karpenter::decision::{Command, KeptReason};
 use crate::sim::nodes::karpenter::disruption::{self, DisruptionMemory};
 use crate::sim::nodes::karpenter::plan::{NewNode, Refusal};
 use crate::sim::nodes::karpenter::pool::{Limits, Policy as PoolPolicy, Pool, Reason};
-use crate::sim::nodes::karpenter::{PodView, provision};
 use crate::sim::nodes::karpenter::types::{
     CapacityType, INSTANCE_TYPE, InstanceType, NodeView, Offering, Resources, Settings, View, node_labels,
 };
+use crate::sim::nodes::karpenter::{PodView, provision};
 use crate::sim::param::Param;
 use crate::sim::snapshot::NodeStage;
 use crate::sim::time::{Span, Time};
@@ -383,8 +383,7 @@ impl World {
         let g = self.group(p.group);
         let spec = &self.setup.services[g.service.index()];
         let gpus = i64::from(spec.gpus_per_worker);
-        let mut view =
-            PodView::new(pod, Resources::new(i64::from(spec.cpu_m), i64::from(spec.mem_mib), gpus, 0));
+        let mut view = PodView::new(pod, Resources::new(i64::from(spec.cpu_m), i64::from(spec.mem_mib), gpus, 0));
         view.created = p.created;
         view.started = p.bound_at;
         view.terminating = p.phase == PodPhase::Releasing;

@@ -71,8 +71,7 @@ impl World {
             old.last_at = now;
             return old.id;
         }
-        let record =
-            Decision { id: log.next_id, at: now, who, verdict, tone, times: 1, last_at: now, caused_by };
+        let record = Decision { id: log.next_id, at: now, who, verdict, tone, times: 1, last_at: now, caused_by };
         log.next_id += 1;
         log.milestones += u64::from(record.is_milestone());
         log.records.push_back(record);

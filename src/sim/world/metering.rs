@@ -258,8 +258,7 @@ impl World {
         self.after(SAMPLE_EVERY, Event::Sample);
         let ids = (0..self.services.len()).map(ServiceId::from_index);
         let waiting: u32 = ids.clone().map(|s| self.waiting(s)).sum();
-        let arrivals: u32 =
-            ids.map(|s| std::mem::take(&mut self.service_mut(s).arrivals_since_sample)).sum();
+        let arrivals: u32 = ids.map(|s| std::mem::take(&mut self.service_mut(s).arrivals_since_sample)).sum();
         self.push(Track::Waiting, f64::from(waiting));
         self.push(Track::Arrivals, f64::from(arrivals) / SAMPLE_EVERY.secs_f64());
         if let Some(service) = self.chart_service() {

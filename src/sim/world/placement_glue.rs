@@ -11,7 +11,8 @@ use crate::sim::placement::fit;
 use crate::sim::placement::kai::{self, Deferred, KaiDecision, KaiMemory, KaiSettings, Placed, Why};
 use crate::sim::placement::kube_scheduler::{self, KubeDecision, KubeMemory, KubeSettings};
 use crate::sim::placement::view::{
-    Amounts, GroupView, Labels, NodeView, PodRules, Quota, QueueView, TaskState, TaskView, Text, TopologyConstraint, View,
+    Amounts, GroupView, Labels, NodeView, PodRules, QueueView, Quota, TaskState, TaskView, Text, TopologyConstraint,
+    View,
 };
 use crate::sim::snapshot::NodeStage;
 use crate::sim::time::{Span, Time};

@@ -11,8 +11,8 @@ use crate::sim::metrics::ledger::{GpuState, PARTS_PER_GPU};
 use crate::sim::money::Microusd;
 use crate::sim::param::Param;
 use crate::sim::snapshot::{
-    Cell, GroupStage, GroupView, HpaView, LedgerView, NodeStage, NodeView, NodesView, PaletteItem, PendingView, RackKind,
-    RackView, ServiceView, Signals, Snapshot,
+    Cell, GroupStage, GroupView, HpaView, LedgerView, NodeStage, NodeView, NodesView, PaletteItem, PendingView,
+    RackKind, RackView, ServiceView, Signals, Snapshot,
 };
 use crate::sim::time::Span;
 use crate::sim::wait::WaitReason;
@@ -189,7 +189,8 @@ impl World {
         if g.held_since.is_some() {
             let span = self.now.since(g.held_counted_to);
             let per_pod = u64::from(self.setup.services[g.service.index()].gpus_per_worker);
-            for node in g.pods.iter().map(|p| self.pod(*p)).filter(|p| p.phase == PodPhase::Bound).filter_map(|p| p.node)
+            for node in
+                g.pods.iter().map(|p| self.pod(*p)).filter(|p| p.phase == PodPhase::Bound).filter_map(|p| p.node)
             {
                 time += Span(span.0 * per_pod);
                 product += self.gpu_price(node) * u128::from(per_pod) * u128::from(span.0);
@@ -266,7 +267,8 @@ impl World {
 
     fn nodes_layer(&self) -> NodesView {
         let paid = self.nodes.iter().filter(|n| !n.is_released() && n.stage != NodeStage::Launching);
-        let evicting = self.nodes.iter().find(|n| n.leave == Some(Leave::Release) && n.pool.is_some() && !n.is_released());
+        let evicting =
+            self.nodes.iter().find(|n| n.leave == Some(Leave::Release) && n.pool.is_some() && !n.is_released());
         NodesView {
             nodes_paid: paid.clone().count() as u32,
             nodes_booting: self.nodes.iter().filter(|n| n.booting()).count() as u32,

@@ -80,12 +80,7 @@ impl Look {
         let key = LogKey {
             first: world.decisions().next().map(|d| d.id),
             length: all.len(),
-            last: world
-                .decisions()
-                .rev()
-                .take(FOLDED_WITHIN)
-                .map(|d| (d.id, d.times, d.last_at))
-                .collect(),
+            last: world.decisions().rev().take(FOLDED_WITHIN).map(|d| (d.id, d.times, d.last_at)).collect(),
             commands: model.run.log().len(),
             scenario: model.scenario.clone(),
         };
@@ -120,12 +115,7 @@ impl Look {
             return;
         }
         let source = Tracks(model.run.world());
-        self.plots = Rc::new(
-            Chart::ALL
-                .iter()
-                .map(|c| plot(*c, &model.snapshot, until, &source))
-                .collect(),
-        );
+        self.plots = Rc::new(Chart::ALL.iter().map(|c| plot(*c, &model.snapshot, until, &source)).collect());
         self.charts_key = Some(key);
         self.charts_built_ms = now_ms();
     }

@@ -35,20 +35,11 @@ impl AppProps {
         open_run(&mut model, &options);
         if !bad.is_empty() {
             let problems = bad.iter().map(|b| b.problem(&lang)).collect();
-            session::update(
-                &mut model,
-                Message::ShowProblems {
-                    title: Text::ProblemQuery,
-                    problems,
-                },
-            );
+            session::update(&mut model, Message::ShowProblems { title: Text::ProblemQuery, problems });
         } else if !options.embed && !storage::available() {
             session::update(&mut model, Message::Notify(Notice::NotKept));
         }
-        Ok(AppProps {
-            model: Rc::new(RefCell::new(model)),
-            options,
-        })
+        Ok(AppProps { model: Rc::new(RefCell::new(model)), options })
     }
 }
 
@@ -60,13 +51,7 @@ fn preferred_lang() -> Lang {
 fn open_run(model: &mut Model, options: &Options) {
     let fragment = address::fragment();
     if let Some(id) = &options.scenario {
-        session::update(
-            model,
-            Message::OpenScenario {
-                id: id.clone(),
-                seed: None,
-            },
-        );
+        session::update(model, Message::OpenScenario { id: id.clone(), seed: None });
     }
     if let Some(speed) = options.speed {
         session::update(model, Message::SetSpeed(speed));

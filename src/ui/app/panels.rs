@@ -25,11 +25,7 @@ use yew::{Callback, Context, Html, classes, html};
 impl App {
     pub(super) fn draw(&self, ctx: &Context<Self>) -> Html {
         let model = self.model.borrow();
-        if ctx.props().options.embed {
-            self.embed(ctx, &model)
-        } else {
-            self.page(ctx, &model)
-        }
+        if ctx.props().options.embed { self.embed(ctx, &model) } else { self.page(ctx, &model) }
     }
 
     fn page(&self, ctx: &Context<Self>, model: &Model) -> Html {
@@ -92,27 +88,17 @@ impl App {
     }
 
     fn shows(&self, ctx: &Context<Self>, panel: &str) -> bool {
-        ctx.props()
-            .options
-            .panels
-            .as_ref()
-            .is_none_or(|named| named.contains(&panel))
+        ctx.props().options.panels.as_ref().is_none_or(|named| named.contains(&panel))
     }
 
     /// Parts of the map that the address left out.
     fn map_parts(&self, ctx: &Context<Self>) -> Vec<&'static str> {
         let parts = [("pending", "no-pending"), ("tools", "no-tools")];
-        parts
-            .into_iter()
-            .filter(|(part, _)| !self.shows(ctx, part))
-            .map(|(_, class)| class)
-            .collect()
+        parts.into_iter().filter(|(part, _)| !self.shows(ctx, part)).map(|(_, class)| class).collect()
     }
 
     fn title_message(&self, model: &Model) -> Text {
-        let own = || Text::Word {
-            word: Arg::Name(model.scenario.clone()),
-        };
+        let own = || Text::Word { word: Arg::Name(model.scenario.clone()) };
         scenario_texts(&model.scenario).map_or_else(own, |t| t.title)
     }
 
@@ -206,12 +192,7 @@ impl App {
         let model: Rc<std::cell::RefCell<Model>> = self.model.clone();
         Callback::from(move |()| {
             let model = model.borrow();
-            format!(
-                "{}?lang={}#{}",
-                address::page(),
-                model.lang.tag,
-                session::link(&model).0
-            )
+            format!("{}?lang={}#{}", address::page(), model.lang.tag, session::link(&model).0)
         })
     }
 }
@@ -229,18 +210,12 @@ fn tab_id(tab: Tab) -> &'static str {
 /// The tasks of the scenario with their words; a learner's own file has only its ids.
 fn tasks(model: &Model) -> Html {
     let texts: Option<Texts> = scenario_texts(&model.scenario);
-    let own = |id: &str| Text::Word {
-        word: Arg::Name(id.to_owned()),
-    };
+    let own = |id: &str| Text::Word { word: Arg::Name(id.to_owned()) };
     let word = |id: &str| {
         let known = texts.as_ref().and_then(|t| t.tasks.iter().find(|(i, _)| *i == id));
         known.map_or_else(|| own(id), |(_, text)| text.clone())
     };
-    let list: Vec<(Text, bool)> = model
-        .tasks
-        .iter()
-        .map(|(t, done)| (word(&t.id), done.is_some()))
-        .collect();
+    let list: Vec<(Text, bool)> = model.tasks.iter().map(|(t, done)| (word(&t.id), done.is_some())).collect();
     let (title, story, hints) = match &texts {
         Some(t) => (t.title.clone(), t.story.clone(), t.hints.clone()),
         None => (own(&model.scenario), Text::OwnScenario, Vec::new()),

@@ -54,13 +54,7 @@ impl Talk {
 /// The newest decision after `heard` that is worth saying.
 fn milestone(model: &Model, heard: u64) -> Option<Message> {
     let names = Names::of(&model.snapshot);
-    let fresh = model
-        .run
-        .world()
-        .decisions()
-        .rev()
-        .take_while(|d| d.id > heard)
-        .take(LOOKED_AT_MAX);
+    let fresh = model.run.world().decisions().rev().take_while(|d| d.id > heard).take(LOOKED_AT_MAX);
     let mut found = fresh.filter_map(|d| announce::milestone(d, &names));
     found.next()
 }

@@ -46,12 +46,7 @@ pub fn draw<DB: DrawingBackend>(
     scale: f64,
 ) -> Result<(), Failed<DB>> {
     let (width, height) = area.dim_in_pixel();
-    let brush = Brush {
-        inks,
-        scale,
-        size: (f64::from(width), f64::from(height)),
-        until: plot.until.0.max(1) as f64,
-    };
+    let brush = Brush { inks, scale, size: (f64::from(width), f64::from(height)), until: plot.until.0.max(1) as f64 };
     // Both axes run from 0 to 1: the view model has done the scaling.
     let mut chart = ChartBuilder::on(area).build_cartesian_2d(0.0..1.0, 0.0..1.0)?;
     for tick in plot.axis.ticks() {
@@ -59,11 +54,7 @@ pub fn draw<DB: DrawingBackend>(
         chart.draw_series([PathElement::new(vec![(0.0, y), (1.0, y)], brush.line(Ink::Rule, 1.0))])?;
     }
     for line in &plot.lines {
-        let axis = if line.second {
-            plot.second.unwrap_or(plot.axis)
-        } else {
-            plot.axis
-        };
+        let axis = if line.second { plot.second.unwrap_or(plot.axis) } else { plot.axis };
         match line.shape {
             Shape::Band(hatch) => brush.band(&mut chart, line, &axis, hatch)?,
             Shape::Area => brush.area(&mut chart, line, &axis)?,
@@ -85,11 +76,7 @@ impl Brush<'_> {
 
     fn line(&self, ink: Ink, css_px: f64) -> ShapeStyle {
         let width = (css_px * self.scale).round().max(1.0) as u32;
-        ShapeStyle {
-            color: self.ink(ink).to_rgba(),
-            filled: false,
-            stroke_width: width,
-        }
+        ShapeStyle { color: self.ink(ink).to_rgba(), filled: false, stroke_width: width }
     }
 
     fn x(&self, at: Time) -> f64 {
@@ -157,10 +144,7 @@ impl Brush<'_> {
                 continue;
             }
             let top: Vec<Point> = part.iter().map(|(p, _)| **p).collect();
-            let floor = part.iter().map(|(p, below)| Point {
-                at: p.at,
-                value: Some(**below),
-            });
+            let floor = part.iter().map(|(p, below)| Point { at: p.at, value: Some(**below) });
             let top = self.path(&top, axis, true);
             let floor = self.path(&floor.collect::<Vec<_>>(), axis, true);
             self.fill(chart, line.ink, hatch, &top, &floor)?;
@@ -215,10 +199,7 @@ impl Brush<'_> {
                 let next = path.partition_point(|p| p.0 <= x);
                 path.get(next.saturating_sub(1)).map_or(0.0, |p| p.1)
             };
-            strokes.push(PathElement::new(
-                vec![(x, at(floor)), (x, at(top))],
-                self.line(ink, 2.0),
-            ));
+            strokes.push(PathElement::new(vec![(x, at(floor)), (x, at(top))], self.line(ink, 2.0)));
             x += step;
         }
         chart.draw_series(strokes)?;

@@ -35,21 +35,14 @@ impl Drop for Observers {
 }
 
 fn observe(element: &Element, changed: impl Fn(Seen) + 'static) -> Observers {
-    let seen = Rc::new(RefCell::new(Seen {
-        visible: true,
-        ..Seen::default()
-    }));
+    let seen = Rc::new(RefCell::new(Seen { visible: true, ..Seen::default() }));
     let changed = Rc::new(changed);
     let on_size: Entries = {
         let (seen, changed) = (seen.clone(), changed.clone());
         Closure::new(move |entries: js_sys::Array| {
             if let Ok(entry) = entries.get(0).dyn_into::<ResizeObserverEntry>() {
                 let rect = entry.content_rect();
-                let now = Seen {
-                    width: rect.width(),
-                    height: rect.height(),
-                    ..*seen.borrow()
-                };
+                let now = Seen { width: rect.width(), height: rect.height(), ..*seen.borrow() };
                 *seen.borrow_mut() = now;
                 changed(now);
             }
@@ -58,10 +51,7 @@ fn observe(element: &Element, changed: impl Fn(Seen) + 'static) -> Observers {
     let on_sight: Entries = Closure::new(move |entries: js_sys::Array| {
         let last = entries.get(entries.length().saturating_sub(1));
         if let Ok(entry) = last.dyn_into::<IntersectionObserverEntry>() {
-            let now = Seen {
-                visible: entry.is_intersecting(),
-                ..*seen.borrow()
-            };
+            let now = Seen { visible: entry.is_intersecting(), ..*seen.borrow() };
             *seen.borrow_mut() = now;
             changed(now);
         }
@@ -74,11 +64,7 @@ fn observe(element: &Element, changed: impl Fn(Seen) + 'static) -> Observers {
     if let Some(sight) = &sight {
         sight.observe(element);
     }
-    Observers {
-        size,
-        sight,
-        _callbacks: (on_size, on_sight),
-    }
+    Observers { size, sight, _callbacks: (on_size, on_sight) }
 }
 
 /// Watches the element behind a reference for as long as the component lives.

@@ -112,12 +112,7 @@ fn percent(share: f64) -> String {
 
 fn y_labels(lang: &Lang, plot: &Plot) -> Html {
     let one = |axis: crate::view::charts::Axis, tick: f64| {
-        let text = say(
-            lang,
-            &Text::Word {
-                word: axis.tick_label(tick),
-            },
-        );
+        let text = say(lang, &Text::Word { word: axis.tick_label(tick) });
         html! { <span style={format!("bottom:{}", percent(axis.height(tick)))}>{ text }</span> }
     };
     html! {
@@ -155,10 +150,8 @@ fn over(props: &PlotViewProps, plot: &Plot, seen: Seen) -> Html {
     let until = plot.until;
     let on_point = props.on_point.clone();
     let onpointermove = Callback::from(move |event: PointerEvent| {
-        let element: HtmlElement = event
-            .current_target()
-            .map(JsCast::unchecked_into)
-            .unwrap_or_else(|| event.target_unchecked_into());
+        let element: HtmlElement =
+            event.current_target().map(JsCast::unchecked_into).unwrap_or_else(|| event.target_unchecked_into());
         let rect = element.get_bounding_client_rect();
         if rect.width() > 0.0 {
             let x = (f64::from(event.client_x()) - rect.left()) / rect.width();
@@ -192,23 +185,11 @@ fn end_labels(props: &PlotViewProps, plot: &Plot, seen: Seen, now: f64) -> Html 
         labels = ledger_labels(&lang, plot);
     } else {
         for line in plot.lines.iter().filter(|l| l.labelled && l.last().is_some()) {
-            let axis = if line.second {
-                plot.second.unwrap_or(plot.axis)
-            } else {
-                plot.axis
-            };
+            let axis = if line.second { plot.second.unwrap_or(plot.axis) } else { plot.axis };
             let y = axis.height(f64::from(line.last().unwrap_or(0.0)));
-            let value = say(
-                &lang,
-                &Text::Word {
-                    word: label_value(line, Time::MAX),
-                },
-            );
+            let value = say(&lang, &Text::Word { word: label_value(line, Time::MAX) });
             let value = wide.then(|| html! { <b>{ value }</b> });
-            labels.push((
-                y,
-                html! { <>{ swatch(line.ink, line.dash) }{ say(&lang, &line.label) }{ value }</> },
-            ));
+            labels.push((y, html! { <>{ swatch(line.ink, line.dash) }{ say(&lang, &line.label) }{ value }</> }));
         }
     }
     let heights: Vec<f64> = labels.iter().map(|(y, _)| *y * height_px).collect();
@@ -216,11 +197,7 @@ fn end_labels(props: &PlotViewProps, plot: &Plot, seen: Seen, now: f64) -> Html 
     // To the right of the present while there is room, else to its left.
     let after = (1.0 - now) * seen.width >= LABEL_PX;
     let max = if after { 1.0 - now } else { now };
-    let side = if after {
-        format!("left:{}", percent(now))
-    } else {
-        format!("right:{}", percent(1.0 - now))
-    };
+    let side = if after { format!("left:{}", percent(now)) } else { format!("right:{}", percent(1.0 - now)) };
     let place = |((_, label), bottom): ((f64, Html), f64)| {
         let style = format!("{side};bottom:{bottom:.1}px;max-width:{}", percent(max));
         html! { <span class={classes!("end-label", (!after).then_some("before"))} {style}>{ label }</span> }
@@ -252,26 +229,15 @@ fn ledger_labels(lang: &Lang, plot: &Plot) -> Vec<(f64, Html)> {
     let paid = top(plot.lines.len().saturating_sub(1));
     let (working, nothing_from) = (top(STACK_WORKING - 1), top(STACK_NOTHING - 1));
     let label = |text: Text, gpus: f64, ink: Ink| {
-        let n = say(
-            lang,
-            &Text::Word {
-                word: Arg::Int(gpus.round() as i64),
-            },
-        );
+        let n = say(lang, &Text::Word { word: Arg::Int(gpus.round() as i64) });
         html! { <>{ swatch(ink, Dash::Solid) }<span>{ say(lang, &text) }{ " " }<b>{ n }</b></span></> }
     };
     if paid <= 0.0 {
         return Vec::new();
     }
     vec![
-        (
-            plot.axis.height(working / 2.0),
-            label(Text::LedgerWorking, working, Ink::Serving),
-        ),
-        (
-            plot.axis.height((nothing_from + paid) / 2.0),
-            label(Text::LedgerForNothing, paid - nothing_from, Ink::Held),
-        ),
+        (plot.axis.height(working / 2.0), label(Text::LedgerWorking, working, Ink::Serving)),
+        (plot.axis.height((nothing_from + paid) / 2.0), label(Text::LedgerForNothing, paid - nothing_from, Ink::Held)),
     ]
 }
 
@@ -292,12 +258,7 @@ fn swatch(ink: Ink, dash: Dash) -> Html {
 fn pointed_values(props: &PlotViewProps, plot: &Plot, at: Time) -> Html {
     let lang = props.lang;
     let at = at.min(props.snapshot.now);
-    let when = say(
-        &lang,
-        &Text::Word {
-            word: clock(props.snapshot.day_start, at),
-        },
-    );
+    let when = say(&lang, &Text::Word { word: clock(props.snapshot.day_start, at) });
     let value = |line: &Line| {
         let value = label_value(line, at);
         let empty = plot.chart == Chart::Ledger && value == Arg::Int(0);
@@ -311,17 +272,12 @@ fn pointed_values(props: &PlotViewProps, plot: &Plot, at: Time) -> Html {
 
 fn as_rows(lang: &Lang, plot: &Plot, snapshot: &Snapshot) -> Html {
     let word = |arg: Arg| say(lang, &Text::Word { word: arg });
-    let head = plot
-        .lines
-        .iter()
-        .map(|l| html! { <th scope="col">{ say(lang, &l.label) }</th> });
+    let head = plot.lines.iter().map(|l| html! { <th scope="col">{ say(lang, &l.label) }</th> });
     let rows = table(plot).into_iter().map(|(at, values)| {
         let cells = values.into_iter().map(|v| html! { <td>{ word(v) }</td> });
         html! { <tr><th scope="row">{ word(clock(snapshot.day_start, at)) }</th>{ for cells }</tr> }
     });
-    let caption = Text::TableCaption {
-        chart: plot.chart.title().into(),
-    };
+    let caption = Text::TableCaption { chart: plot.chart.title().into() };
     html! {
         <div class="table-scroll" tabindex="0" role="region" aria-label={say(lang, &caption)}>
             <table>
@@ -338,9 +294,7 @@ fn paint(canvas: &HtmlCanvasElement, plot: &Plot, seen: Seen, inks: &Inks) {
     if !seen.visible || seen.width < 1.0 || seen.height < 1.0 {
         return;
     }
-    let scale = web_sys::window()
-        .map_or(1.0, |w| w.device_pixel_ratio())
-        .clamp(1.0, 4.0);
+    let scale = web_sys::window().map_or(1.0, |w| w.device_pixel_ratio()).clamp(1.0, 4.0);
     let size = |css: f64| (css * scale).round().max(1.0) as u32;
     let (width, height) = (size(seen.width), size(seen.height));
     if (canvas.width(), canvas.height()) != (width, height) {

@@ -14,10 +14,7 @@ pub fn library(props: &DialogProps) -> Html {
         let Some(texts) = scenario_texts(id) else {
             return Html::default();
         };
-        let open = props.on_message.reform(move |_| Message::OpenScenario {
-            id: id.to_owned(),
-            seed: None,
-        });
+        let open = props.on_message.reform(move |_| Message::OpenScenario { id: id.to_owned(), seed: None });
         let now = props.scenario == id;
         html! {
             <li class={classes!(now.then_some("now"))}>

@@ -50,9 +50,7 @@ pub fn dialogs(props: &DialogProps) -> Html {
     let onclick = {
         let on_message = props.on_message.clone();
         Callback::from(move |event: MouseEvent| {
-            let beside = event
-                .target()
-                .is_some_and(|t| t.dyn_ref::<HtmlDialogElement>().is_some());
+            let beside = event.target().is_some_and(|t| t.dyn_ref::<HtmlDialogElement>().is_some());
             if beside {
                 on_message.emit(Message::CloseDialog);
             }

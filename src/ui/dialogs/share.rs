@@ -17,13 +17,7 @@ pub struct ShareProps {
 
 #[function_component(Share)]
 pub fn share(props: &ShareProps) -> Html {
-    let DialogProps {
-        lang,
-        page,
-        copied,
-        on_copy,
-        ..
-    } = &props.dialog;
+    let DialogProps { lang, page, copied, on_copy, .. } = &props.dialog;
     let field = use_node_ref();
     {
         let field = field.clone();

@@ -121,13 +121,5 @@ pub fn cell_picture(cell: &CellCard) -> Html {
 
 /// A cell for the legend, without a pod.
 pub fn sample(look: CellLook) -> Html {
-    cell_picture(&CellCard {
-        look,
-        done: 60,
-        rank: None,
-        badge: None,
-        group: None,
-        group_name: None,
-        lit: false,
-    })
+    cell_picture(&CellCard { look, done: 60, rank: None, badge: None, group: None, group_name: None, lit: false })
 }

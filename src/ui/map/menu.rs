@@ -23,13 +23,7 @@ pub struct MenuProps {
 
 #[component]
 pub fn Menu(props: &MenuProps) -> Html {
-    let MenuProps {
-        title,
-        items,
-        lang,
-        anchor,
-        act,
-    } = props;
+    let MenuProps { title, items, lang, anchor, act } = props;
     let me = use_node_ref();
     {
         let me = me.clone();
@@ -116,9 +110,7 @@ fn items_of(menu: &Element) -> Vec<HtmlElement> {
 fn walk(menu: &Element, by: i32) {
     let items = items_of(menu);
     let active = gloo::utils::document().active_element();
-    let at = items
-        .iter()
-        .position(|i| active.as_ref().is_some_and(|a| a == i.unchecked_ref::<Element>()));
+    let at = items.iter().position(|i| active.as_ref().is_some_and(|a| a == i.unchecked_ref::<Element>()));
     let n = items.len() as i32;
     if n > 0 {
         let next = at.map_or(0, |i| (i as i32 + by).rem_euclid(n));
@@ -129,11 +121,7 @@ fn walk(menu: &Element, by: i32) {
 /// To the item at this index; -1 is the last.
 fn walk_to(menu: &Element, index: i32) {
     let items = items_of(menu);
-    let item = if index < 0 {
-        items.last()
-    } else {
-        items.get(index as usize)
-    };
+    let item = if index < 0 { items.last() } else { items.get(index as usize) };
     if let Some(item) = item {
         _ = item.focus();
     }
@@ -148,24 +136,15 @@ fn place(me: &NodeRef, anchor: &str) {
     let Some(anchor) = root.query_selector(&format!("[data-at=\"{anchor}\"]")).ok().flatten() else {
         return;
     };
-    let (frame, from, size) = (
-        root.get_bounding_client_rect(),
-        anchor.get_bounding_client_rect(),
-        menu.get_bounding_client_rect(),
-    );
-    let window_height = web_sys::window()
-        .and_then(|w| w.inner_height().ok())
-        .and_then(|h| h.as_f64())
-        .unwrap_or(f64::MAX);
+    let (frame, from, size) =
+        (root.get_bounding_client_rect(), anchor.get_bounding_client_rect(), menu.get_bounding_client_rect());
+    let window_height =
+        web_sys::window().and_then(|w| w.inner_height().ok()).and_then(|h| h.as_f64()).unwrap_or(f64::MAX);
     let room = (frame.width() - size.width() - EDGE_PX).max(0.0);
     let left = (from.left() - frame.left()).clamp(EDGE_PX.min(room), room.max(EDGE_PX.min(room)));
     let below = from.bottom() + 4.0;
     let above = from.top() - size.height() - 4.0;
-    let top = if below + size.height() > window_height - EDGE_PX && above > EDGE_PX {
-        above
-    } else {
-        below
-    };
+    let top = if below + size.height() > window_height - EDGE_PX && above > EDGE_PX { above } else { below };
     let style = menu.style();
     _ = style.set_property("left", &format!("{left:.0}px"));
     _ = style.set_property("top", &format!("{:.0}px", top - frame.top()));

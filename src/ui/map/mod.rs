@@ -119,9 +119,7 @@ pub fn ClusterMap(props: &ClusterMapProps) -> Html {
     use_follow_focus(&root, &core, &state);
     {
         let pointer = pointer.clone();
-        use_effect_with(matches!(state.mode, Mode::Place { by: By::Pointer, .. }), move |_| {
-            pointer.place_ghost()
-        });
+        use_effect_with(matches!(state.mode, Mode::Place { by: By::Pointer, .. }), move |_| pointer.place_ghost());
     }
 
     let lang = props.lang;
@@ -224,10 +222,7 @@ fn board(
         _ => None,
     };
     let lifted = match state.mode {
-        Mode::Place {
-            what: Carried::Node(id),
-            ..
-        } => Some(id),
+        Mode::Place { what: Carried::Node(id), .. } => Some(id),
         _ => None,
     };
     let rack_of = |id: NodeId| props.snapshot.nodes.iter().find(|n| n.id == id).map(|n| n.rack);
@@ -267,9 +262,7 @@ fn carried_name(snapshot: &Snapshot, what: Carried) -> Option<Message> {
     match what {
         Carried::Node(id) => {
             let node = snapshot.nodes.iter().find(|n| n.id == id)?;
-            Some(Message::MapMenuOf {
-                name: node.name.clone().into(),
-            })
+            Some(Message::MapMenuOf { name: node.name.clone().into() })
         }
         Carried::Palette(i) => snapshot.palette.get(i as usize).map(item_message),
     }
@@ -284,24 +277,14 @@ fn drop_of(props: &ClusterMapProps, state: &MapState, card: &RackCard) -> Drop {
         return Drop::Nothing;
     };
     match drop_check(&props.snapshot, what, card.id) {
-        Err(why) => Drop::Refused {
-            by,
-            why: refusal_message(&why),
-            over,
-        },
+        Err(why) => Drop::Refused { by, why: refusal_message(&why), over },
         Ok(()) => {
             let place = card.place.clone().into();
             let buys = matches!(what, Carried::Palette(_));
             let label = if buys {
-                Message::MapAddHereLabel {
-                    item: name.into(),
-                    place,
-                }
+                Message::MapAddHereLabel { item: name.into(), place }
             } else {
-                Message::MapMoveHereLabel {
-                    name: name.into(),
-                    place,
-                }
+                Message::MapMoveHereLabel { name: name.into(), place }
             };
             Drop::Fits { by, over, label, buys }
         }
@@ -357,10 +340,7 @@ fn open_menu(props: &ClusterMapProps, state: &MapState, act: &Callback<Act>) -> 
 }
 
 fn ghost(props: &ClusterMapProps, state: &MapState, pointer: &Pointer) -> Html {
-    let Mode::Place {
-        what, by: By::Pointer, ..
-    } = state.mode
-    else {
+    let Mode::Place { what, by: By::Pointer, .. } = state.mode else {
         return html! {};
     };
     let name = carried_name(&props.snapshot, what);
@@ -424,10 +404,7 @@ fn use_follow_focus(root: &NodeRef, core: &Rc<RefCell<Core>>, state: &MapState) 
         };
         if called || (was_inside && !has_focus(&root)) {
             let element = root.cast::<Element>();
-            let target = state
-                .focus()
-                .zip(element)
-                .and_then(|(f, e)| e.query_selector(&selector(f)).ok().flatten());
+            let target = state.focus().zip(element).and_then(|(f, e)| e.query_selector(&selector(f)).ok().flatten());
             if let Some(target) = target.and_then(|t| t.dyn_into::<HtmlElement>().ok()) {
                 _ = target.focus();
             }

@@ -44,9 +44,7 @@ pub fn NodeBox(props: &NodeBoxProps) -> Html {
     let (id, head) = (card.id, &card.head);
     let on_click = {
         let act = props.act.clone();
-        use_callback((id, act), |_: MouseEvent, (id, act)| {
-            act.emit(Act::OpenMenu(MenuOf::Node(*id)))
-        })
+        use_callback((id, act), |_: MouseEvent, (id, act)| act.emit(Act::OpenMenu(MenuOf::Node(*id))))
     };
     let look = match head.look {
         NodeLook::Ready => "ready",
@@ -103,10 +101,7 @@ fn Head(props: &HeadProps) -> Html {
         let lift = props.lift.clone();
         use_callback((id, lift, head.movable), |event: PointerEvent, (id, lift, movable)| {
             if *movable {
-                lift.emit(Lift {
-                    event,
-                    what: Carried::Node(*id),
-                });
+                lift.emit(Lift { event, what: Carried::Node(*id) });
             }
         })
     };

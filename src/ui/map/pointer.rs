@@ -20,12 +20,7 @@ const SCROLL_STEP_PX: i32 = 12;
 
 fn rect_of(element: &Element) -> Rect {
     let r = element.get_bounding_client_rect();
-    Rect {
-        left: r.left(),
-        top: r.top(),
-        width: r.width(),
-        height: r.height(),
-    }
+    Rect { left: r.left(), top: r.top(), width: r.width(), height: r.height() }
 }
 
 /// A pointer went down on a grip.
@@ -59,12 +54,7 @@ pub struct Pointer {
 
 impl Pointer {
     pub fn new(root: NodeRef) -> Pointer {
-        Pointer {
-            drag: Rc::default(),
-            just_dragged: Rc::default(),
-            root,
-            ghost: NodeRef::default(),
-        }
+        Pointer { drag: Rc::default(), just_dragged: Rc::default(), root, ghost: NodeRef::default() }
     }
 
     pub fn swallows_click(&self) -> bool {
@@ -233,8 +223,6 @@ impl Pointer {
         };
         let frame = root.get_bounding_client_rect();
         let (x, y) = (drag.at.0 - frame.left() + 12.0, drag.at.1 - frame.top() + 12.0);
-        _ = ghost
-            .style()
-            .set_property("transform", &format!("translate({x:.0}px, {y:.0}px)"));
+        _ = ghost.style().set_property("transform", &format!("translate({x:.0}px, {y:.0}px)"));
     }
 }

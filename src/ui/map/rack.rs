@@ -141,13 +141,7 @@ fn missing(props: &RackBoxProps) -> Html {
         .iter()
         .filter_map(|cell| {
             let badge = cell.badge?.to_string();
-            Some(say(
-                &props.lang,
-                &Message::MapMissing {
-                    rank: cell.rank?.into(),
-                    badge: badge.into(),
-                },
-            ))
+            Some(say(&props.lang, &Message::MapMissing { rank: cell.rank?.into(), badge: badge.into() }))
         })
         .collect();
     html! {
@@ -182,12 +176,7 @@ fn place(props: &RackBoxProps) -> Html {
                 </div>
             }
         }
-        Drop::Fits {
-            by: By::Pick,
-            label,
-            buys,
-            ..
-        } => {
+        Drop::Fits { by: By::Pick, label, buys, .. } => {
             let id = card.id;
             let onclick = props.act.reform(move |_: MouseEvent| Act::DropOn(id));
             html! {

@@ -100,12 +100,7 @@ struct SpikeFormProps {
 
 #[component]
 fn SpikeForm(props: &SpikeFormProps) -> Html {
-    let SpikeFormProps {
-        defaults,
-        lang,
-        send,
-        close,
-    } = props;
+    let SpikeFormProps { defaults, lang, send, close } = props;
     let (service, requests, minutes, tokens) = (use_node_ref(), use_node_ref(), use_node_ref(), use_node_ref());
     let bad = use_state_eq(|| false);
     let onsubmit = {
@@ -113,20 +108,12 @@ fn SpikeForm(props: &SpikeFormProps) -> Html {
         let (defaults, send, close, bad) = (defaults.clone(), send.clone(), close.clone(), bad.clone());
         Callback::from(move |event: SubmitEvent| {
             event.prevent_default();
-            let chosen = service
-                .cast::<HtmlSelectElement>()
-                .map(|s| s.selected_index())
-                .unwrap_or(0);
+            let chosen = service.cast::<HtmlSelectElement>().map(|s| s.selected_index()).unwrap_or(0);
             let target = usize::try_from(chosen).ok().and_then(|i| defaults.services.get(i));
             match (target, number(&requests), number(&minutes), number(&tokens)) {
                 (Some((service, ..)), Some(requests), Some(minutes), Some(long_prompt_tokens)) => {
                     let over = Span::from_mins(u64::from(minutes));
-                    let command = Command::InjectSpike {
-                        service: *service,
-                        requests,
-                        over,
-                        long_prompt_tokens,
-                    };
+                    let command = Command::InjectSpike { service: *service, requests, over, long_prompt_tokens };
                     bad.set(false);
                     send.emit(session::Message::Do(command));
                     close.emit(());

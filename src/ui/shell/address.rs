@@ -14,10 +14,7 @@ pub fn query_pairs() -> Vec<(String, String)> {
     let Ok(params) = UrlSearchParams::new_with_str(&search) else {
         return Vec::new();
     };
-    query::KEYS
-        .iter()
-        .filter_map(|k| params.get(k.name).map(|v| (k.name.to_owned(), v)))
-        .collect()
+    query::KEYS.iter().filter_map(|k| params.get(k.name).map(|v| (k.name.to_owned(), v))).collect()
 }
 
 /// The fragment without `#`.

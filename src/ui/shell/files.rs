@@ -49,10 +49,8 @@ fn problem(name: &str, lang: Lang, what: &Text) -> Problem {
 
 fn too_large(file: &File, limit: f64) -> Option<Text> {
     use crate::i18n::Arg::Float;
-    (file.size() > limit).then(|| Text::FileTooLarge {
-        size: Float(file.size() / MIB, 2),
-        limit: Float(limit / MIB, 2),
-    })
+    (file.size() > limit)
+        .then(|| Text::FileTooLarge { size: Float(file.size() / MIB, 2), limit: Float(limit / MIB, 2) })
 }
 
 async fn trace(file: &File, name: &str, lang: Lang, progress: &Callback<Option<Text>>) -> Message {
@@ -62,10 +60,7 @@ async fn trace(file: &File, name: &str, lang: Lang, progress: &Callback<Option<T
     match pieces(file, name, progress).await {
         None => refusal(Text::ProblemTrace, vec![problem(name, lang, &Text::FileUnreadable)]),
         Some(reader) => match reader.finish() {
-            Ok(trace) => Message::LoadTrace {
-                name: name.to_owned(),
-                trace: Arc::<Trace>::new(trace),
-            },
+            Ok(trace) => Message::LoadTrace { name: name.to_owned(), trace: Arc::<Trace>::new(trace) },
             Err(found) => {
                 let lines = found.first.iter().map(|p| {
                     Problem::new(
@@ -92,10 +87,7 @@ async fn pieces(file: &File, name: &str, progress: &Callback<Option<Text>>) -> O
         let to = f64::min(from + PIECE_BYTES, size);
         let bytes = bytes(&file.slice_with_f64_and_f64(from, to).ok()?).await?;
         let at = reader.push(&bytes);
-        progress.emit(Some(Text::FileReading {
-            name: name.into(),
-            n: at.rows.into(),
-        }));
+        progress.emit(Some(Text::FileReading { name: name.into(), n: at.rows.into() }));
         if !at.wants_more {
             break;
         }
@@ -110,10 +102,7 @@ async fn scenario(file: &File, name: &str, lang: Lang) -> Message {
         return refuse(&what);
     }
     match bytes(file).await.and_then(|b| String::from_utf8(b).ok()) {
-        Some(text) => Message::OpenFile {
-            name: name.to_owned(),
-            text,
-        },
+        Some(text) => Message::OpenFile { name: name.to_owned(), text },
         None => refuse(&Text::FileUnreadable),
     }
 }
@@ -138,10 +127,7 @@ pub fn listen_for_drops(document: &Document, dropped: Callback<File>, dragging: 
         }),
         EventListener::new(document, "dragleave", move |event| {
             // Without a related target the pointer has left the window.
-            if event
-                .dyn_ref::<DragEvent>()
-                .is_some_and(|d| d.related_target().is_none())
-            {
+            if event.dyn_ref::<DragEvent>().is_some_and(|d| d.related_target().is_none()) {
                 leave.emit(false);
             }
         }),

@@ -28,10 +28,8 @@ pub fn listen(single_keys: Rc<Cell<bool>>, pressed: Callback<Keyed>) -> Vec<Even
     }
     if let Some(body) = document.body() {
         let hear = move |event: &Event| {
-            let on_body = event
-                .target()
-                .and_then(|t| t.dyn_into::<Element>().ok())
-                .is_some_and(|e| e.tag_name() == "BODY");
+            let on_body =
+                event.target().and_then(|t| t.dyn_into::<Element>().ok()).is_some_and(|e| e.tag_name() == "BODY");
             if on_body {
                 handle(event, single_keys.get(), &pressed);
             }
@@ -54,11 +52,7 @@ fn handle(event: &Event, single_keys: bool, pressed: &Callback<Keyed>) {
         return;
     }
     let ctrl = (key.ctrl_key() || key.meta_key()) && !alt_gr;
-    let press = Press {
-        key: key.key(),
-        ctrl,
-        shift: key.shift_key(),
-    };
+    let press = Press { key: key.key(), ctrl, shift: key.shift_key() };
     if let Some(action) = actions::find(&press, single_keys) {
         event.prevent_default();
         pressed.emit(action.message);
@@ -74,12 +68,9 @@ fn takes_text(event: &Event) -> bool {
     let Some(element) = target(event) else { return false };
     match element.tag_name().as_str() {
         "TEXTAREA" | "SELECT" => true,
-        "INPUT" => element.dyn_ref::<HtmlInputElement>().is_none_or(|input| {
-            !matches!(
-                input.type_().as_str(),
-                "range" | "checkbox" | "radio" | "button" | "file"
-            )
-        }),
+        "INPUT" => element
+            .dyn_ref::<HtmlInputElement>()
+            .is_none_or(|input| !matches!(input.type_().as_str(), "range" | "checkbox" | "radio" | "button" | "file")),
         _ => false,
     }
 }

@@ -48,12 +48,7 @@ pub fn dress(lang: &Lang, theme: Theme, reduce_motion: bool) {
     };
     let motion = if reduce_motion { "reduce" } else { "auto" };
     let theme = if is_dark(theme) { "dark" } else { "light" };
-    for (name, value) in [
-        ("lang", lang.tag),
-        ("dir", direction),
-        ("data-theme", theme),
-        ("data-motion", motion),
-    ] {
+    for (name, value) in [("lang", lang.tag), ("dir", direction), ("data-theme", theme), ("data-motion", motion)] {
         // Only an invalid name can fail.
         let _ = html.set_attribute(name, value);
     }

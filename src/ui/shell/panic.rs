@@ -49,12 +49,7 @@ fn remember(model: &Model) {
         "commands_total": log.len(),
         "commands": commands,
     });
-    let last = Last {
-        lang: model.lang,
-        scenario: model.scenario.clone(),
-        seed,
-        record: record.to_string(),
-    };
+    let last = Last { lang: model.lang, scenario: model.scenario.clone(), seed, record: record.to_string() };
     LAST.with(|l| *l.borrow_mut() = Some(last));
 }
 
@@ -76,26 +71,16 @@ fn show(what: &str, last: Option<&Last>) -> Option<()> {
     let card = element(&document, "main", "panic-card", "")?;
     let _ = card.set_attribute("role", "alert");
     let _ = card.set_attribute("data-testid", "panic");
-    let version = Message::PanicVersion {
-        version: env!("CARGO_PKG_VERSION").into(),
-    };
-    card.append_child(&*element(&document, "h1", "", &text(&Message::PanicTitle))?)
-        .ok()?;
-    card.append_child(&*element(&document, "p", "", &text(&Message::PanicText))?)
-        .ok()?;
-    card.append_child(&*element(&document, "p", "muted", &text(&version))?)
-        .ok()?;
+    let version = Message::PanicVersion { version: env!("CARGO_PKG_VERSION").into() };
+    card.append_child(&*element(&document, "h1", "", &text(&Message::PanicTitle))?).ok()?;
+    card.append_child(&*element(&document, "p", "", &text(&Message::PanicText))?).ok()?;
+    card.append_child(&*element(&document, "p", "muted", &text(&version))?).ok()?;
     if let Some(last) = last {
-        let run = Message::PanicRun {
-            scenario: last.scenario.clone().into(),
-            seed: last.seed.to_string().into(),
-        };
-        card.append_child(&*element(&document, "p", "muted", &text(&run))?)
-            .ok()?;
+        let run = Message::PanicRun { scenario: last.scenario.clone().into(), seed: last.seed.to_string().into() };
+        card.append_child(&*element(&document, "p", "muted", &text(&run))?).ok()?;
     }
     let report = format!("{what}\n{}\n{}", text(&version), last.map_or("", |l| &l.record));
-    card.append_child(&*report_field(&document, &text(&Message::PanicReport), &report)?)
-        .ok()?;
+    card.append_child(&*report_field(&document, &text(&Message::PanicReport), &report)?).ok()?;
     let copy = element(&document, "button", "button", &text(&Message::PanicCopy))?;
     let _ = copy.set_attribute("data-recover-copy", &text(&Message::PanicCopied));
     let restart = element(&document, "button", "button primary", &text(&Message::PanicRestart))?;

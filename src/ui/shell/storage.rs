@@ -11,9 +11,7 @@ pub fn available() -> bool {
 }
 
 pub fn load(key: &str) -> Option<String> {
-    available()
-        .then(|| LocalStorage::get(format!("{PREFIX}{key}")).ok())
-        .flatten()
+    available().then(|| LocalStorage::get(format!("{PREFIX}{key}")).ok()).flatten()
 }
 
 /// Keeps a preference; false if the browser refused.

@@ -15,11 +15,7 @@ impl Axis {
     /// An axis that shows `highest`, but at least `least`.
     pub fn for_values(highest: f64, least: f64, unit: Unit) -> Axis {
         let top = nice_top(highest.max(least));
-        let top = if unit == Unit::Count {
-            ((top / 2.0).ceil() * 2.0).max(2.0)
-        } else {
-            top
-        };
+        let top = if unit == Unit::Count { ((top / 2.0).ceil() * 2.0).max(2.0) } else { top };
         Axis { top, unit }
     }
 

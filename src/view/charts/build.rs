@@ -33,47 +33,18 @@ pub fn plot(chart: Chart, snapshot: &Snapshot, until: Time, source: &impl Source
     match chart {
         Chart::Queue => queue(
             until,
-            line(
-                Track::Waiting,
-                Message::LineWaiting,
-                Ink::Text,
-                Dash::Solid,
-                Shape::Line,
-                Unit::Count,
-            ),
-            line(
-                Track::Arrivals,
-                Message::LineArrivals,
-                Ink::Held,
-                Dash::Solid,
-                Shape::Area,
-                Unit::PerSecond,
-            ),
+            line(Track::Waiting, Message::LineWaiting, Ink::Text, Dash::Solid, Shape::Line, Unit::Count),
+            line(Track::Arrivals, Message::LineArrivals, Ink::Held, Dash::Solid, Shape::Area, Unit::PerSecond),
         ),
         Chart::Signals => {
             let share = |track, label, ink, dash| line(track, label, ink, dash, Shape::Line, Unit::Share);
             let lines = vec![
                 share(Track::GpuMemory, Message::LineGpuMemory, Ink::Muted, Dash::Dotted),
-                share(
-                    Track::GpuUtilization,
-                    Message::LineGpuUtilization,
-                    Ink::Training,
-                    Dash::Dashed,
-                ),
+                share(Track::GpuUtilization, Message::LineGpuUtilization, Ink::Training, Dash::Dashed),
                 share(Track::KvUsage, Message::LineKvUsage, Ink::Good, Dash::Long),
                 share(Track::QueueShare, Message::LineQueueShare, Ink::Serving, Dash::Solid),
             ];
-            Plot {
-                chart,
-                until,
-                axis: Axis {
-                    top: SIGNALS_TOP,
-                    unit: Unit::Share,
-                },
-                second: None,
-                lines,
-                limit: None,
-            }
+            Plot { chart, until, axis: Axis { top: SIGNALS_TOP, unit: Unit::Share }, second: None, lines, limit: None }
         }
         Chart::Replicas => {
             let count = |track, label, ink, dash| line(track, label, ink, dash, Shape::Steps, Unit::Count);
@@ -83,37 +54,16 @@ pub fn plot(chart: Chart, snapshot: &Snapshot, until: Time, source: &impl Source
                 count(Track::Ready, Message::LineReady, Ink::Serving, Dash::Solid),
             ];
             let axis = Axis::for_values(highest(&lines), 4.0, Unit::Count);
-            Plot {
-                chart,
-                until,
-                axis,
-                second: None,
-                lines,
-                limit: None,
-            }
+            Plot { chart, until, axis, second: None, lines, limit: None }
         }
         Chart::Ttft => {
-            let p99 = line(
-                Track::TtftP99,
-                Message::LineTtftP99,
-                Ink::Bad,
-                Dash::Solid,
-                Shape::Line,
-                Unit::Seconds,
-            );
+            let p99 = line(Track::TtftP99, Message::LineTtftP99, Ink::Bad, Dash::Solid, Shape::Line, Unit::Seconds);
             let lines = vec![p99];
             let slo = ttft_slo(snapshot);
             let least = slo.map_or(1.0, |s| s.secs_f64() * TTFT_TOP_SLOS);
             let axis = Axis::for_values(highest(&lines), least, Unit::Seconds);
             let limit = slo.map(|s| (s.secs_f64(), Message::LineSlo { limit: s.into() }));
-            Plot {
-                chart,
-                until,
-                axis,
-                second: None,
-                lines,
-                limit,
-            }
+            Plot { chart, until, axis, second: None, lines, limit }
         }
         Chart::Ledger => ledger(until, source),
     }
@@ -122,11 +72,7 @@ pub fn plot(chart: Chart, snapshot: &Snapshot, until: Time, source: &impl Source
 /// TTFT target of the service that the charts are about.
 pub(super) fn ttft_slo(snapshot: &Snapshot) -> Option<Span> {
     let services = &snapshot.services;
-    services
-        .iter()
-        .find(|s| s.scaled)
-        .or(services.first())
-        .map(|s| s.slo_ttft)
+    services.iter().find(|s| s.scaled).or(services.first()).map(|s| s.slo_ttft)
 }
 
 fn queue(until: Time, waiting: Line, mut arrivals: Line) -> Plot {
@@ -134,14 +80,7 @@ fn queue(until: Time, waiting: Line, mut arrivals: Line) -> Plot {
     let axis = Axis::for_values(highest(std::slice::from_ref(&waiting)), 4.0, Unit::Count);
     let second = Axis::for_values(highest(std::slice::from_ref(&arrivals)), 2.0, Unit::PerSecond);
     let lines = vec![arrivals, waiting];
-    Plot {
-        chart: Chart::Queue,
-        until,
-        axis,
-        second: Some(second),
-        lines,
-        limit: None,
-    }
+    Plot { chart: Chart::Queue, until, axis, second: Some(second), lines, limit: None }
 }
 
 fn highest(lines: &[Line]) -> f64 {
@@ -159,12 +98,7 @@ fn ledger(until: Time, source: &impl Source) -> Plot {
         let below = floor.clone();
         let own: Vec<f32> = points.iter().take(length).map(|p| p.value.unwrap_or(0.0)).collect();
         let stacked = points.iter().take(length).zip(&own).zip(&below);
-        let points = stacked
-            .map(|((p, own), below)| Point {
-                at: p.at,
-                value: Some(own + below),
-            })
-            .collect();
+        let points = stacked.map(|((p, own), below)| Point { at: p.at, value: Some(own + below) }).collect();
         for (f, own) in floor.iter_mut().zip(&own) {
             *f += own;
         }
@@ -182,14 +116,7 @@ fn ledger(until: Time, source: &impl Source) -> Plot {
         });
     }
     let axis = Axis::for_values(f64::from(floor.iter().copied().fold(0.0, f32::max)), 4.0, Unit::Count);
-    Plot {
-        chart: Chart::Ledger,
-        until,
-        axis,
-        second: None,
-        lines,
-        limit: None,
-    }
+    Plot { chart: Chart::Ledger, until, axis, second: None, lines, limit: None }
 }
 
 fn band(state: GpuUse) -> (Message, Ink, Hatch) {
@@ -237,10 +164,7 @@ pub(super) fn value_arg(unit: Unit, value: f32) -> Arg {
     let value = f64::from(value);
     match unit {
         Unit::Count => Arg::Int(value.round() as i64),
-        Unit::PerSecond => Message::PerSecond {
-            n: Arg::Float(value, 1),
-        }
-        .into(),
+        Unit::PerSecond => Message::PerSecond { n: Arg::Float(value, 1) }.into(),
         Unit::Share => Arg::Percent(value),
         Unit::Seconds => Arg::Span(Span::from_secs_f64(value)),
     }

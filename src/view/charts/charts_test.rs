@@ -57,14 +57,9 @@ fn every_chart_of_every_scenario_has_a_sentence_and_a_bounded_table() {
 
 #[test]
 fn a_missing_stretch_breaks_the_line() {
-    let point = |s| Point {
-        at: Time::from_secs(s),
-        value: Some(1.0),
-    };
+    let point = |s| Point { at: Time::from_secs(s), value: Some(1.0) };
     let (world, snapshot) = opened("sandbox", 0);
-    let mut line = plot(Chart::Ttft, &snapshot, Time::from_secs(60), &world)
-        .lines
-        .remove(0);
+    let mut line = plot(Chart::Ttft, &snapshot, Time::from_secs(60), &world).lines.remove(0);
     line.points = [0, 5, 10, 60, 65].map(point).to_vec();
     assert_eq!(line.runs().iter().map(|r| r.len()).collect::<Vec<_>>(), [3, 2]);
     line.points.clear();
@@ -73,31 +68,10 @@ fn a_missing_stretch_breaks_the_line() {
 
 #[test]
 fn axis_tops_are_round_and_cover_the_value() {
-    for v in [
-        0.0,
-        0.003,
-        0.7,
-        1.0,
-        3.1,
-        7.0,
-        9.0,
-        44.0,
-        60.0,
-        99.0,
-        101.0,
-        1e6,
-        f64::NAN,
-    ] {
+    for v in [0.0, 0.003, 0.7, 1.0, 3.1, 7.0, 9.0, 44.0, 60.0, 99.0, 101.0, 1e6, f64::NAN] {
         let top = nice_top(v);
         assert!(top > 0.0 && (v.is_nan() || top >= v * 0.999), "{v}: {top}");
     }
     assert_eq!(Axis::for_values(7.0, 4.0, Unit::Count).ticks(), [0.0, 4.0, 8.0]);
-    assert_eq!(
-        Axis {
-            top: 1.25,
-            unit: Unit::Share
-        }
-        .height(40.0),
-        1.0
-    );
+    assert_eq!(Axis { top: 1.25, unit: Unit::Share }.height(40.0), 1.0);
 }

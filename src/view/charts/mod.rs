@@ -28,13 +28,7 @@ pub enum Chart {
 }
 
 impl Chart {
-    pub const ALL: [Chart; 5] = [
-        Chart::Queue,
-        Chart::Signals,
-        Chart::Replicas,
-        Chart::Ttft,
-        Chart::Ledger,
-    ];
+    pub const ALL: [Chart; 5] = [Chart::Queue, Chart::Signals, Chart::Replicas, Chart::Ttft, Chart::Ledger];
 
     /// Stable id.
     pub fn id(self) -> &'static str {

@@ -8,17 +8,14 @@ use crate::sim::time::Time;
 
 /// Value of a line at a time, with its unit.
 pub fn label_value(line: &Line, at: Time) -> Arg {
-    line.own_value_at(at)
-        .map_or(Message::NoValue.into(), |v| value_arg(line.unit, v))
+    line.own_value_at(at).map_or(Message::NoValue.into(), |v| value_arg(line.unit, v))
 }
 
 /// What the chart says now, in one sentence.
 pub fn summary(plot: &Plot, snapshot: &Snapshot) -> Message {
     let last = |label: Message| plot.lines.iter().find(|l| l.label == label);
     let said = |label: Message| {
-        last(label)
-            .and_then(|l| l.last().map(|v| value_arg(l.unit, v)))
-            .unwrap_or(Message::SumNoSample.into())
+        last(label).and_then(|l| l.last().map(|v| value_arg(l.unit, v))).unwrap_or(Message::SumNoSample.into())
     };
     if plot.lines.iter().all(|l| l.points.is_empty()) {
         return if plot.chart == Chart::Ttft && snapshot.now > Time::ZERO {
@@ -30,10 +27,7 @@ pub fn summary(plot: &Plot, snapshot: &Snapshot) -> Message {
     match plot.chart {
         Chart::Queue => Message::SumQueue {
             waiting: said(Message::LineWaiting),
-            arrivals: Arg::Float(
-                last(Message::LineArrivals).and_then(Line::last).unwrap_or(0.0).into(),
-                1,
-            ),
+            arrivals: Arg::Float(last(Message::LineArrivals).and_then(Line::last).unwrap_or(0.0).into(), 1),
         },
         Chart::Signals => Message::SumSignals {
             gpu: said(Message::LineGpuUtilization),
@@ -89,6 +83,5 @@ pub fn table(plot: &Plot) -> Vec<(Time, Vec<Arg>)> {
     let times: Vec<Time> = longest.map_or(Vec::new(), |l| l.points.iter().map(|p| p.at).collect());
     let step = times.len().div_ceil(ROWS_MAX).max(1);
     let rows = times.into_iter().rev().step_by(step);
-    rows.map(|at| (at, plot.lines.iter().map(|l| label_value(l, at)).collect()))
-        .collect()
+    rows.map(|at| (at, plot.lines.iter().map(|l| label_value(l, at)).collect())).collect()
 }

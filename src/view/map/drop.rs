@@ -24,31 +24,20 @@ pub enum Carried {
 /// # Errors
 /// The reason that the map shows on the rack.
 pub fn drop_check(snapshot: &Snapshot, what: Carried, rack: RackId) -> Result<(), Refusal> {
-    let to = snapshot
-        .racks
-        .iter()
-        .find(|r| r.id == rack)
-        .ok_or(Refusal::NoSuchRack)?;
+    let to = snapshot.racks.iter().find(|r| r.id == rack).ok_or(Refusal::NoSuchRack)?;
     let (instance, from_zone) = match what {
         Carried::Palette(index) => {
             let item = snapshot.palette.get(index as usize).ok_or(Refusal::NoSuchPaletteItem)?;
             (item.instance, None)
         }
         Carried::Node(id) => {
-            let node = snapshot
-                .nodes
-                .iter()
-                .find(|n| n.id == id && n.stage != NodeStage::Released);
+            let node = snapshot.nodes.iter().find(|n| n.id == id && n.stage != NodeStage::Released);
             let node = node.ok_or(Refusal::NoSuchNode)?;
             can_carry(snapshot, id)?;
             if node.rack == rack {
                 return Err(Refusal::SamePlace);
             }
-            let zone = snapshot
-                .racks
-                .iter()
-                .find(|r| r.id == node.rack)
-                .map(|r| r.zone.as_str());
+            let zone = snapshot.racks.iter().find(|r| r.id == node.rack).map(|r| r.zone.as_str());
             (node.instance, zone)
         }
     };
@@ -140,10 +129,7 @@ mod tests {
         assert_eq!(drop_check(&s, hgx, rack(&s, "A")), Err(Refusal::HgxIsItsOwnDomain));
         assert_eq!(drop_check(&s, pcie, rack(&s, "A")), Err(Refusal::PcieHasNoNvlink));
         assert_eq!(drop_check(&s, hgx, rack(&s, "rack 3")), Ok(()));
-        assert_eq!(
-            drop_check(&s, Carried::Node(node(&s, "l40-1")), rack(&s, "A")),
-            Err(Refusal::PcieHasNoNvlink)
-        );
+        assert_eq!(drop_check(&s, Carried::Node(node(&s, "l40-1")), rack(&s, "A")), Err(Refusal::PcieHasNoNvlink));
     }
 
     #[test]
@@ -155,39 +141,19 @@ mod tests {
         assert_eq!(drop_check(&s, tray, a), Err(Refusal::RackFull { slots: 18 }));
         s.racks[a.index()].slots_used = 12;
         s.racks[a.index()].zone = "us-east-1b".into();
-        assert_eq!(
-            drop_check(&s, Carried::Node(node(&s, "gb-b1")), a),
-            Err(Refusal::OtherZone)
-        );
+        assert_eq!(drop_check(&s, Carried::Node(node(&s, "gb-b1")), a), Err(Refusal::OtherZone));
         assert_eq!(drop_check(&s, tray, a), Ok(()));
         let net = rack(&s, "rack 3");
-        assert_eq!(
-            drop_check(&s, Carried::Node(node(&s, "hgx-1")), net),
-            Err(Refusal::NodeLeaving)
-        );
-        assert_eq!(
-            drop_check(&s, Carried::Node(node(&s, "hgx-2")), net),
-            Err(Refusal::NodeBooting)
-        );
-        assert_eq!(
-            drop_check(&s, Carried::Node(NodeId(999)), net),
-            Err(Refusal::NoSuchNode)
-        );
-        assert_eq!(
-            drop_check(&s, Carried::Palette(99), net),
-            Err(Refusal::NoSuchPaletteItem)
-        );
+        assert_eq!(drop_check(&s, Carried::Node(node(&s, "hgx-1")), net), Err(Refusal::NodeLeaving));
+        assert_eq!(drop_check(&s, Carried::Node(node(&s, "hgx-2")), net), Err(Refusal::NodeBooting));
+        assert_eq!(drop_check(&s, Carried::Node(NodeId(999)), net), Err(Refusal::NoSuchNode));
+        assert_eq!(drop_check(&s, Carried::Palette(99), net), Err(Refusal::NoSuchPaletteItem));
         assert_eq!(drop_check(&s, tray, RackId(99)), Err(Refusal::NoSuchRack));
     }
 
     #[test]
     fn the_pointer_hits_the_rack_that_it_is_over() {
-        let r = |left, top| Rect {
-            left,
-            top,
-            width: 100.0,
-            height: 50.0,
-        };
+        let r = |left, top| Rect { left, top, width: 100.0, height: 50.0 };
         let rects = [(RackId(0), r(0.0, 0.0)), (RackId(1), r(110.0, 0.0))];
         assert_eq!(hit_test(&rects, 99.9, 10.0), Some(RackId(0)));
         assert_eq!(hit_test(&rects, 105.0, 10.0), None);

@@ -29,10 +29,7 @@ pub struct FabricView {
 }
 
 pub(super) fn view(index: &Index<'_>) -> FabricView {
-    FabricView {
-        networks: networks(index),
-        bridges: bridges(index),
-    }
+    FabricView { networks: networks(index), bridges: bridges(index) }
 }
 
 fn networks(index: &Index<'_>) -> Vec<Message> {
@@ -81,12 +78,8 @@ fn bridges(index: &Index<'_>) -> Vec<Bridge> {
             for node in s.nodes.iter().filter(|n| g.nodes.contains(&n.id)) {
                 // A domain is an NVL72 rack, or else the node itself.
                 let rack = s.racks.iter().find(|r| r.id == node.rack && r.kind == RackKind::Nvl72);
-                let place = rack.map_or_else(
-                    || Message::MapPlaceRack {
-                        name: node.name.clone().into(),
-                    },
-                    place_message,
-                );
+                let place =
+                    rack.map_or_else(|| Message::MapPlaceRack { name: node.name.clone().into() }, place_message);
                 if !places.contains(&place) {
                     names.push(rack.map_or_else(|| node.name.clone(), |r| r.name.clone()));
                     places.push(place);
@@ -95,10 +88,7 @@ fn bridges(index: &Index<'_>) -> Vec<Bridge> {
             Bridge {
                 group: g.id,
                 badge: badge_arg(g),
-                text: Message::MapBridge {
-                    group: group_name(g).into(),
-                    places: names.into(),
-                },
+                text: Message::MapBridge { group: group_name(g).into(), places: names.into() },
                 cost: match g.all_reduce_per_step {
                     Some(span) => Message::MapBridgeCost { cost: Arg::Span(span) },
                     None => Message::MapBridgeUncounted,
@@ -119,11 +109,7 @@ mod tests {
     #[test]
     fn the_network_is_named_once_per_gpu_type_with_the_share_of_one_gpu() {
         let s = fixture::trap();
-        let words: Vec<String> = view(&Index::new(&s))
-            .networks
-            .iter()
-            .map(|m| render(&Lang::english(), m))
-            .collect();
+        let words: Vec<String> = view(&Index::new(&s)).networks.iter().map(|m| render(&Lang::english(), m)).collect();
         assert_eq!(words[0], "EFA · GB200 400 Gbit/s per GPU");
         assert_eq!(words.len(), 3);
     }
@@ -139,10 +125,7 @@ mod tests {
         let view = view(&Index::new(&s));
         let bridge = &view.bridges[0];
         assert_eq!(render(&Lang::english(), &bridge.text), "A llama-70b-0 spans A, B");
-        assert_eq!(
-            render(&Lang::english(), &bridge.cost),
-            "26 ms of all-reduce per decode step"
-        );
+        assert_eq!(render(&Lang::english(), &bridge.cost), "26 ms of all-reduce per decode step");
         assert_eq!(bridge.places.len(), 2);
     }
 }

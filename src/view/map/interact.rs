@@ -81,10 +81,7 @@ impl MapState {
     /// Where the focus belongs.
     pub fn focus(&self) -> Option<Focus> {
         match self.mode {
-            Mode::Walk => self
-                .back_to
-                .map(Focus::Palette)
-                .or_else(|| self.cursor.map(Focus::Cursor)),
+            Mode::Walk => self.back_to.map(Focus::Palette).or_else(|| self.cursor.map(Focus::Cursor)),
             Mode::Menu(_) => Some(Focus::Menu),
             Mode::Place { by: By::Pointer, .. } => None,
             Mode::Place { over: Some(rack), .. } => Some(Focus::Target(rack)),
@@ -100,38 +97,22 @@ impl MapState {
 
 /// The racks that take what is carried, in reading order.
 fn targets(snapshot: &Snapshot, what: Carried) -> Vec<RackId> {
-    snapshot
-        .racks
-        .iter()
-        .map(|r| r.id)
-        .filter(|r| drop_check(snapshot, what, *r).is_ok())
-        .collect()
+    snapshot.racks.iter().map(|r| r.id).filter(|r| drop_check(snapshot, what, *r).is_ok()).collect()
 }
 
 /// The state with everything that the world has taken away let go of.
 pub fn reconcile(state: &MapState, snapshot: &Snapshot) -> MapState {
     let mut out = *state;
     out.cursor = walk::settle(snapshot, state.cursor);
-    let alive = |id| {
-        snapshot
-            .nodes
-            .iter()
-            .any(|n| n.id == id && n.stage != NodeStage::Released)
-    };
+    let alive = |id| snapshot.nodes.iter().any(|n| n.id == id && n.stage != NodeStage::Released);
     out.mode = match state.mode {
         Mode::Menu(MenuOf::Node(id) | MenuOf::Group { node: id, .. }) if !alive(id) => Mode::Walk,
         Mode::Menu(MenuOf::Group { group, node, .. }) if !snapshot.groups.iter().any(|g| g.id == group) => {
             Mode::Menu(MenuOf::Node(node))
         }
         Mode::Menu(MenuOf::Rack(id)) if !snapshot.racks.iter().any(|r| r.id == id) => Mode::Walk,
-        Mode::Place {
-            what: Carried::Node(id),
-            ..
-        } if can_carry(snapshot, id).is_err() => Mode::Walk,
-        Mode::Place {
-            what: Carried::Palette(i),
-            ..
-        } if snapshot.palette.len() <= i as usize => Mode::Walk,
+        Mode::Place { what: Carried::Node(id), .. } if can_carry(snapshot, id).is_err() => Mode::Walk,
+        Mode::Place { what: Carried::Palette(i), .. } if snapshot.palette.len() <= i as usize => Mode::Walk,
         mode => mode,
     };
     out
@@ -142,75 +123,34 @@ pub fn act(state: &MapState, snapshot: &Snapshot, act: Act) -> (MapState, Vec<se
     let now = reconcile(state, snapshot);
     match act {
         Act::Key(key) => on_key(now, snapshot, key),
-        Act::Focused(cursor) => (
-            MapState {
-                cursor: Some(cursor),
-                back_to: None,
-                ..now
-            },
-            Vec::new(),
-        ),
+        Act::Focused(cursor) => (MapState { cursor: Some(cursor), back_to: None, ..now }, Vec::new()),
         Act::FocusedTarget(rack) => match now.mode {
-            Mode::Place { what, by, .. } => (
-                MapState {
-                    mode: Mode::Place {
-                        what,
-                        by,
-                        over: Some(rack),
-                    },
-                    ..now
-                },
-                vec![],
-            ),
+            Mode::Place { what, by, .. } => {
+                (MapState { mode: Mode::Place { what, by, over: Some(rack) }, ..now }, vec![])
+            }
             _ => (now, Vec::new()),
         },
         Act::OpenMenu(of) => open_menu(now, of),
         Act::CloseMenu => match now.mode {
-            Mode::Menu(_) => (
-                MapState {
-                    mode: Mode::Walk,
-                    ..now
-                }
-                .call_focus(),
-                Vec::new(),
-            ),
+            Mode::Menu(_) => (MapState { mode: Mode::Walk, ..now }.call_focus(), Vec::new()),
             _ => (now, Vec::new()),
         },
         Act::Dismiss => match now.mode {
-            Mode::Menu(_) => (
-                MapState {
-                    mode: Mode::Walk,
-                    ..now
-                },
-                Vec::new(),
-            ),
+            Mode::Menu(_) => (MapState { mode: Mode::Walk, ..now }, Vec::new()),
             _ => (now, Vec::new()),
         },
         Act::Choose(does) => choose(now, snapshot, does),
         Act::Carry(what, by) => (carry(now, snapshot, what, by), Vec::new()),
         Act::Over(over) => match now.mode {
-            Mode::Place {
-                what, by: By::Pointer, ..
-            } => (
-                MapState {
-                    mode: Mode::Place {
-                        what,
-                        by: By::Pointer,
-                        over,
-                    },
-                    ..now
-                },
-                Vec::new(),
-            ),
+            Mode::Place { what, by: By::Pointer, .. } => {
+                (MapState { mode: Mode::Place { what, by: By::Pointer, over }, ..now }, Vec::new())
+            }
             _ => (now, Vec::new()),
         },
         Act::DropOn(rack) => drop_on(now, snapshot, rack),
         Act::PutBack => match now.mode {
             Mode::Place { by, .. } => {
-                let back = MapState {
-                    mode: Mode::Walk,
-                    ..now
-                };
+                let back = MapState { mode: Mode::Walk, ..now };
                 (if by == By::Pick { back.call_focus() } else { back }, Vec::new())
             }
             _ => (now, Vec::new()),
@@ -224,31 +164,19 @@ fn open_menu(now: MapState, of: MenuOf) -> (MapState, Vec<session::Message>) {
         MenuOf::Node(id) => (Cursor::Node(id), Some(Selection::Node(id))),
         MenuOf::Group { group, node, cell } => (Cursor::Cell(node, cell), Some(Selection::Group(group))),
     };
-    let state = MapState {
-        cursor: Some(cursor),
-        mode: Mode::Menu(of),
-        back_to: None,
-        ..now
-    }
-    .call_focus();
+    let state = MapState { cursor: Some(cursor), mode: Mode::Menu(of), back_to: None, ..now }.call_focus();
     (state, select.map(session::Message::Select).into_iter().collect())
 }
 
 /// The menu shut, and the focus back where it was opened.
 fn closed(now: MapState) -> MapState {
-    MapState {
-        mode: Mode::Walk,
-        ..now
-    }
-    .call_focus()
+    MapState { mode: Mode::Walk, ..now }.call_focus()
 }
 
 fn choose(now: MapState, snapshot: &Snapshot, does: MenuDoes) -> (MapState, Vec<session::Message>) {
     // The menu may have changed since it was drawn: a refused item does nothing.
     if let Mode::Menu(of) = now.mode
-        && menu_items(snapshot, of)
-            .iter()
-            .any(|i| i.does == does && i.refused.is_some())
+        && menu_items(snapshot, of).iter().any(|i| i.does == does && i.refused.is_some())
     {
         return (now, Vec::new());
     }
@@ -273,12 +201,7 @@ fn carry(now: MapState, snapshot: &Snapshot, what: Carried, by: By) -> MapState 
         (Carried::Palette(i), By::Pick) => Some(i),
         _ => None,
     };
-    let state = MapState {
-        cursor,
-        mode: Mode::Place { what, by, over },
-        back_to,
-        ..now
-    };
+    let state = MapState { cursor, mode: Mode::Place { what, by, over }, back_to, ..now };
     if by == By::Pick { state.call_focus() } else { state }
 }
 
@@ -286,10 +209,7 @@ fn drop_on(now: MapState, snapshot: &Snapshot, rack: RackId) -> (MapState, Vec<s
     let Mode::Place { what, by, .. } = now.mode else {
         return (now, Vec::new());
     };
-    let done = MapState {
-        mode: Mode::Walk,
-        ..now
-    };
+    let done = MapState { mode: Mode::Walk, ..now };
     let done = if by == By::Pick { done.call_focus() } else { done };
     match drop_check(snapshot, what, rack) {
         // Letting go where it was lifted is a change of mind.
@@ -309,27 +229,13 @@ fn on_key(now: MapState, snapshot: &Snapshot, key: Key) -> (MapState, Vec<sessio
             },
             (Key::Escape, _) => (now, vec![session::Message::Select(Selection::Nothing)]),
             (_, Some(cursor)) => match walk::step(snapshot, cursor, key) {
-                Some(next) => (
-                    MapState {
-                        cursor: Some(next),
-                        ..now
-                    }
-                    .call_focus(),
-                    Vec::new(),
-                ),
+                Some(next) => (MapState { cursor: Some(next), ..now }.call_focus(), Vec::new()),
                 None => (now, Vec::new()),
             },
             (_, None) => (now, Vec::new()),
         },
         Mode::Menu(_) => match key {
-            Key::Escape => (
-                MapState {
-                    mode: Mode::Walk,
-                    ..now
-                }
-                .call_focus(),
-                Vec::new(),
-            ),
+            Key::Escape => (MapState { mode: Mode::Walk, ..now }.call_focus(), Vec::new()),
             _ => (now, Vec::new()),
         },
         Mode::Place { what, by, over } => match key {
@@ -337,14 +243,7 @@ fn on_key(now: MapState, snapshot: &Snapshot, key: Key) -> (MapState, Vec<sessio
             Key::Drop => over.map_or((now, Vec::new()), |rack| drop_on(now, snapshot, rack)),
             _ if by == By::Pick => {
                 let over = next_target(&targets(snapshot, what), over, key);
-                (
-                    MapState {
-                        mode: Mode::Place { what, by, over },
-                        ..now
-                    }
-                    .call_focus(),
-                    Vec::new(),
-                )
+                (MapState { mode: Mode::Place { what, by, over }, ..now }.call_focus(), Vec::new())
             }
             _ => (now, Vec::new()),
         },
@@ -397,13 +296,7 @@ mod tests {
         let (state, _) = act(&state, &s, Act::Key(Key::Right));
         assert_eq!(state.focus(), Some(Focus::Target(rack(&s, "A"))), "goes round");
         let (state, sent) = act(&state, &s, Act::Key(Key::Drop));
-        assert_eq!(
-            sent,
-            [session::Message::Do(Command::MoveNode {
-                node: b1,
-                rack: rack(&s, "A")
-            })]
-        );
+        assert_eq!(sent, [session::Message::Do(Command::MoveNode { node: b1, rack: rack(&s, "A") })]);
         assert_eq!(state.focus(), Some(Focus::Cursor(Cursor::Node(b1))));
     }
 
@@ -411,18 +304,8 @@ mod tests {
     fn escape_puts_it_back_and_gives_the_focus_back_to_the_node() {
         let s = fixture::trap();
         let b1 = node(&s, "gb-b1");
-        let (state, sent) = run(
-            &s,
-            [
-                Act::Focused(Cursor::Node(b1)),
-                Act::Key(Key::Move),
-                Act::Key(Key::Escape),
-            ],
-        );
-        assert_eq!(
-            (state.mode, state.focus()),
-            (Mode::Walk, Some(Focus::Cursor(Cursor::Node(b1))))
-        );
+        let (state, sent) = run(&s, [Act::Focused(Cursor::Node(b1)), Act::Key(Key::Move), Act::Key(Key::Escape)]);
+        assert_eq!((state.mode, state.focus()), (Mode::Walk, Some(Focus::Cursor(Cursor::Node(b1)))));
         assert!(sent.is_empty());
     }
 
@@ -431,17 +314,8 @@ mod tests {
         let s = fixture::trap();
         let b1 = node(&s, "gb-b1");
         let lift = Act::Carry(Carried::Node(b1), By::Pointer);
-        let (_, sent) = run(
-            &s,
-            [lift.clone(), Act::Over(Some(rack(&s, "A"))), Act::DropOn(rack(&s, "A"))],
-        );
-        assert_eq!(
-            sent,
-            [session::Message::Do(Command::MoveNode {
-                node: b1,
-                rack: rack(&s, "A")
-            })]
-        );
+        let (_, sent) = run(&s, [lift.clone(), Act::Over(Some(rack(&s, "A"))), Act::DropOn(rack(&s, "A"))]);
+        assert_eq!(sent, [session::Message::Do(Command::MoveNode { node: b1, rack: rack(&s, "A") })]);
         let (state, sent) = run(&s, [lift.clone(), Act::DropOn(rack(&s, "rack 3"))]);
         assert_eq!(sent.len(), 1);
         assert_eq!(state.mode, Mode::Walk);
@@ -457,18 +331,8 @@ mod tests {
         let (state, _) = run(&s, [Act::Carry(Carried::Palette(0), By::Pick)]);
         assert!(matches!(state.mode, Mode::Place { .. }));
         let (state, sent) = act(&state, &s, Act::DropOn(rack(&s, "B")));
-        assert_eq!(
-            state.focus(),
-            Some(Focus::Palette(0)),
-            "the focus goes back to the palette"
-        );
-        assert_eq!(
-            sent,
-            [session::Message::Do(Command::BuyNode {
-                palette: 0,
-                rack: rack(&s, "B")
-            })]
-        );
+        assert_eq!(state.focus(), Some(Focus::Palette(0)), "the focus goes back to the palette");
+        assert_eq!(sent, [session::Message::Do(Command::BuyNode { palette: 0, rack: rack(&s, "B") })]);
     }
 
     #[test]
@@ -492,11 +356,7 @@ mod tests {
         let (state, _) = run(&s, [Act::OpenMenu(MenuOf::Node(booting)), Act::Choose(place)]);
         assert_eq!(state.mode, Mode::Menu(MenuOf::Node(booting)));
         let (state, _) = run(&s, [Act::Focused(Cursor::Node(booting)), Act::Key(Key::Move)]);
-        assert_eq!(
-            state.mode,
-            Mode::Menu(MenuOf::Node(booting)),
-            "M shows the reason in the menu"
-        );
+        assert_eq!(state.mode, Mode::Menu(MenuOf::Node(booting)), "M shows the reason in the menu");
     }
 
     #[test]
@@ -506,16 +366,10 @@ mod tests {
         let (state, _) = run(&s, [Act::Focused(Cursor::Node(b1)), Act::Key(Key::Move)]);
         s.nodes[b1.index()].stage = NodeStage::Released;
         let after = reconcile(&state, &s);
-        assert_eq!(
-            (after.mode, after.cursor),
-            (Mode::Walk, Some(Cursor::Rack(rack(&s, "B"))))
-        );
+        assert_eq!((after.mode, after.cursor), (Mode::Walk, Some(Cursor::Rack(rack(&s, "B")))));
         let (_, sent) = act(&state, &s, Act::DropOn(rack(&s, "A")));
         assert!(sent.is_empty());
-        let gone = MapState {
-            mode: Mode::Menu(MenuOf::Node(NodeId(99))),
-            ..MapState::default()
-        };
+        let gone = MapState { mode: Mode::Menu(MenuOf::Node(NodeId(99))), ..MapState::default() };
         assert_eq!(reconcile(&gone, &s).mode, Mode::Walk);
     }
 

@@ -46,12 +46,7 @@ pub struct MenuItem {
 
 impl MenuItem {
     fn new(id: impl Into<String>, label: Message, does: MenuDoes, check: Result<(), Refusal>) -> MenuItem {
-        MenuItem {
-            id: id.into(),
-            label,
-            refused: check.err().map(|r| refusal_message(&r)),
-            does,
-        }
+        MenuItem { id: id.into(), label, refused: check.err().map(|r| refusal_message(&r)), does }
     }
 }
 
@@ -66,18 +61,14 @@ pub fn menu_title(snapshot: &Snapshot, of: MenuOf) -> Option<Message> {
         MenuOf::Node(id) => node_title(snapshot, id),
         MenuOf::Group { group, .. } => {
             let group = snapshot.groups.iter().find(|g| g.id == group)?;
-            Some(Message::MapMenuOf {
-                name: group_name(group).into(),
-            })
+            Some(Message::MapMenuOf { name: group_name(group).into() })
         }
     }
 }
 
 fn node_title(snapshot: &Snapshot, id: NodeId) -> Option<Message> {
     let node = snapshot.nodes.iter().find(|n| n.id == id)?;
-    Some(Message::MapMenuOf {
-        name: node.name.clone().into(),
-    })
+    Some(Message::MapMenuOf { name: node.name.clone().into() })
 }
 
 /// The items, in order; empty if the thing is gone.
@@ -89,23 +80,10 @@ pub fn menu_items(snapshot: &Snapshot, of: MenuOf) -> Vec<MenuItem> {
             let mut items = node_items(snapshot, node);
             let view = snapshot.nodes.iter().find(|n| n.id == node);
             for group in view.map(|n| groups_on(&index, n)).unwrap_or_default() {
-                let cell = view
-                    .and_then(|n| n.cells.iter().position(|c| c.group == Some(group.id)))
-                    .unwrap_or(0);
-                let of = MenuOf::Group {
-                    group: group.id,
-                    node,
-                    cell: cell as u32,
-                };
-                let label = Message::MapGroupMenu {
-                    group: group_name(group).into(),
-                };
-                items.push(MenuItem::new(
-                    format!("group-{}", group.name),
-                    label,
-                    MenuDoes::Open(of),
-                    Ok(()),
-                ));
+                let cell = view.and_then(|n| n.cells.iter().position(|c| c.group == Some(group.id))).unwrap_or(0);
+                let of = MenuOf::Group { group: group.id, node, cell: cell as u32 };
+                let label = Message::MapGroupMenu { group: group_name(group).into() };
+                items.push(MenuItem::new(format!("group-{}", group.name), label, MenuDoes::Open(of), Ok(())));
             }
             items
         }
@@ -130,16 +108,8 @@ fn rack_items(index: &Index<'_>, rack: RackId) -> Vec<MenuItem> {
             item: tools::item_message(item).into(),
             price: Arg::MoneyPerHour(item.price_per_hour),
         };
-        let does = send(Command::BuyNode {
-            palette: i as u32,
-            rack,
-        });
-        items.push(MenuItem::new(
-            format!("buy-{}", item.instance),
-            label,
-            does,
-            drop_check(s, carried, rack),
-        ));
+        let does = send(Command::BuyNode { palette: i as u32, rack });
+        items.push(MenuItem::new(format!("buy-{}", item.instance), label, does, drop_check(s, carried, rack)));
     }
     items
 }
@@ -154,25 +124,13 @@ fn node_items(snapshot: &Snapshot, node: NodeId) -> Vec<MenuItem> {
         other => other,
     };
     vec![
-        MenuItem::new(
-            "move",
-            Message::MapMove,
-            MenuDoes::Place(Carried::Node(node)),
-            can_carry(snapshot, node),
-        ),
-        MenuItem::new(
-            "release",
-            Message::MapRelease,
-            send(Command::ReleaseNode { node }),
-            release,
-        ),
+        MenuItem::new("move", Message::MapMove, MenuDoes::Place(Carried::Node(node)), can_carry(snapshot, node)),
+        MenuItem::new("release", Message::MapRelease, send(Command::ReleaseNode { node }), release),
     ]
 }
 
 fn why_item(group: &GroupView) -> MenuItem {
-    let label = Message::MapWhyGroup {
-        group: group_name(group).into(),
-    };
+    let label = Message::MapWhyGroup { group: group_name(group).into() };
     let does = MenuDoes::Select(Selection::Group(group.id));
     MenuItem::new("why", label, does, Ok(()))
 }
@@ -180,13 +138,8 @@ fn why_item(group: &GroupView) -> MenuItem {
 fn group_items(group: &GroupView) -> Vec<MenuItem> {
     let leaving = matches!(group.stage, GroupStage::Draining | GroupStage::Gone);
     let check = if leaving { Err(Refusal::GroupLeaving) } else { Ok(()) };
-    let label = Message::MapDeleteGroup {
-        group: group_name(group).into(),
-    };
-    vec![
-        why_item(group),
-        MenuItem::new("delete", label, send(Command::DeleteGroup { group: group.id }), check),
-    ]
+    let label = Message::MapDeleteGroup { group: group_name(group).into() };
+    vec![why_item(group), MenuItem::new("delete", label, send(Command::DeleteGroup { group: group.id }), check)]
 }
 
 #[cfg(test)]
@@ -212,16 +165,10 @@ mod tests {
         let s = fixture::trap();
         let items = menu_items(&s, MenuOf::Node(node(&s, "hgx-2")));
         let en = Lang::english();
-        assert_eq!(
-            items[0].refused.as_ref().map(|m| render(&en, m)).as_deref(),
-            Some("the node is still booting")
-        );
+        assert_eq!(items[0].refused.as_ref().map(|m| render(&en, m)).as_deref(), Some("the node is still booting"));
         assert_eq!(items[1].refused, None);
         let rack_menu = menu_items(&s, MenuOf::Rack(rack(&s, "A")));
-        assert_eq!(
-            ids(&rack_menu),
-            ["why", "buy-p6e-gb200.36xlarge", "buy-p5.48xlarge", "buy-g6e.12xlarge"]
-        );
+        assert_eq!(ids(&rack_menu), ["why", "buy-p6e-gb200.36xlarge", "buy-p5.48xlarge", "buy-g6e.12xlarge"]);
         assert!(rack_menu[1].refused.is_none() && rack_menu[2].refused.is_some());
     }
 
@@ -229,14 +176,7 @@ mod tests {
     fn a_replica_is_deleted_by_one_command() {
         let s = fixture::trap();
         let group = s.groups[0].id;
-        let items = menu_items(
-            &s,
-            MenuOf::Group {
-                group,
-                node: node(&s, "gb-a1"),
-                cell: 0,
-            },
-        );
+        let items = menu_items(&s, MenuOf::Group { group, node: node(&s, "gb-a1"), cell: 0 });
         assert_eq!(ids(&items), ["why", "delete", "move", "release"]);
         assert_eq!(items[1].does, MenuDoes::Do(Command::DeleteGroup { group }));
     }

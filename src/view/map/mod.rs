@@ -69,10 +69,7 @@ pub(crate) struct Index<'a> {
 
 impl<'a> Index<'a> {
     pub fn new(snapshot: &'a Snapshot) -> Index<'a> {
-        Index {
-            snapshot,
-            groups: snapshot.groups.iter().map(|g| (g.id, g)).collect(),
-        }
+        Index { snapshot, groups: snapshot.groups.iter().map(|g| (g.id, g)).collect() }
     }
 
     pub fn service(&self, group: &GroupView) -> Option<&'a ServiceView> {
@@ -81,9 +78,7 @@ impl<'a> Index<'a> {
 
     /// GPUs of one pod of the group.
     pub fn gpus_per_pod(&self, group: &GroupView) -> u32 {
-        self.service(group)
-            .map_or(1, |s| s.gpus_per_replica / s.workers.max(1))
-            .max(1)
+        self.service(group).map_or(1, |s| s.gpus_per_replica / s.workers.max(1)).max(1)
     }
 }
 
@@ -97,10 +92,8 @@ pub struct Lit {
 impl Lit {
     pub fn new(selection: &crate::session::Selection, highlight: &(Vec<NodeId>, Vec<GroupId>)) -> Lit {
         use crate::session::Selection;
-        let mut lit = Lit {
-            nodes: highlight.0.iter().copied().collect(),
-            groups: highlight.1.iter().copied().collect(),
-        };
+        let mut lit =
+            Lit { nodes: highlight.0.iter().copied().collect(), groups: highlight.1.iter().copied().collect() };
         match selection {
             Selection::Node(n) => _ = lit.nodes.insert(*n),
             Selection::Group(g) => _ = lit.groups.insert(*g),
@@ -145,28 +138,18 @@ fn summary(index: &Index<'_>) -> Vec<Message> {
         domains: domains.into(),
         free: free.into(),
     }];
-    out.extend(
-        s.groups
-            .iter()
-            .filter(|g| g.held_since.is_some())
-            .map(|g| Message::MapSummaryWaits {
-                group: group_name(g).into(),
-                bound: g.pods_bound.into(),
-                total: g.pods_total.into(),
-            }),
-    );
+    out.extend(s.groups.iter().filter(|g| g.held_since.is_some()).map(|g| Message::MapSummaryWaits {
+        group: group_name(g).into(),
+        bound: g.pods_bound.into(),
+        total: g.pods_total.into(),
+    }));
     out
 }
 
 fn legend(snapshot: &Snapshot) -> Vec<LegendItem> {
     use CellLook as L;
     let now = |u: GpuUse| snapshot.ledger.gpus_now.get(u as usize).copied().unwrap_or(0);
-    let failed: u32 = snapshot
-        .nodes
-        .iter()
-        .filter(|n| n.stage == NodeStage::Failed)
-        .map(|n| n.gpus)
-        .sum();
+    let failed: u32 = snapshot.nodes.iter().filter(|n| n.stage == NodeStage::Failed).map(|n| n.gpus).sum();
     let rows = [
         (L::Busy, now(GpuUse::ServingBusy), true),
         (L::Idle, now(GpuUse::ServingIdle), true),
@@ -211,23 +194,14 @@ mod tests {
         let words: Vec<String> = view.summary.iter().map(|m| render(&en, m)).collect();
         assert_eq!(
             words,
-            [
-                "Cluster: 9 nodes, 44 GPUs, 4 NVLink domains, 7 free",
-                "A llama-70b-0 waits: 7 of 8 pods hold GPUs"
-            ]
+            ["Cluster: 9 nodes, 44 GPUs, 4 NVLink domains, 7 free", "A llama-70b-0 waits: 7 of 8 pods hold GPUs"]
         );
     }
 
     #[test]
     fn the_legend_leaves_out_training_unless_a_gpu_trains() {
         let mut s = fixture::trap();
-        let looks = |s: &Snapshot| {
-            map_view(s, &Lit::default())
-                .legend
-                .iter()
-                .map(|l| l.look)
-                .collect::<Vec<_>>()
-        };
+        let looks = |s: &Snapshot| map_view(s, &Lit::default()).legend.iter().map(|l| l.look).collect::<Vec<_>>();
         assert!(!looks(&s).contains(&CellLook::Training));
         assert!(looks(&s).contains(&CellLook::Loading));
         s.ledger.gpus_now[GpuUse::Training as usize] = 4;

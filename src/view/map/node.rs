@@ -91,12 +91,7 @@ pub fn cell_label(cell: &CellCard, gpu: usize, node: &str) -> Message {
             badge: badge.to_string().into(),
             group: group.to_string().into(),
         },
-        (Some(group), _, _) => Message::MapCellGroup {
-            gpu,
-            node,
-            state,
-            group: group.to_string().into(),
-        },
+        (Some(group), _, _) => Message::MapCellGroup { gpu, node, state, group: group.to_string().into() },
         _ => Message::MapCell { gpu, node, state },
     }
 }
@@ -147,13 +142,8 @@ pub(super) fn card(index: &Index<'_>, node: &NodeView, rack: &RackView, lit: &Li
         NodeStage::Failed => NodeLook::Failed,
         NodeStage::Ready | NodeStage::Released => NodeLook::Ready,
     };
-    let kind = Message::MapNodeType {
-        gpus: node.gpus.into(),
-        gpu: node.gpu_label.into(),
-    };
-    let price = Message::MapPrice {
-        price: Arg::MoneyPerHour(node.price_per_hour),
-    };
+    let kind = Message::MapNodeType { gpus: node.gpus.into(), gpu: node.gpu_label.into() };
+    let price = Message::MapPrice { price: Arg::MoneyPerHour(node.price_per_hour) };
     let head = NodeHead {
         id: node.id,
         name: node.name.clone(),
@@ -227,10 +217,9 @@ fn reviewed(index: &Index<'_>, node: &NodeView) -> bool {
 fn status(index: &Index<'_>, node: &NodeView, groups: &[&GroupView]) -> Message {
     let now = index.snapshot.now;
     let left = |stage: Message| match node.stage_until {
-        Some(until) if until > now => Message::MapStageLeft {
-            stage: stage.into(),
-            left: whole_seconds(until.since(now)),
-        },
+        Some(until) if until > now => {
+            Message::MapStageLeft { stage: stage.into(), left: whole_seconds(until.since(now)) }
+        }
         _ => stage,
     };
     match node.stage {
@@ -247,15 +236,10 @@ fn status(index: &Index<'_>, node: &NodeView, groups: &[&GroupView]) -> Message 
 
 fn draining(index: &Index<'_>, node: &NodeView) -> Message {
     let in_flight = Arg::from(node.in_flight);
-    let target = node
-        .moving_to
-        .and_then(|id| index.snapshot.racks.iter().find(|r| r.id == id));
+    let target = node.moving_to.and_then(|id| index.snapshot.racks.iter().find(|r| r.id == id));
     let evicting = index.snapshot.nodes_layer.evicting.is_some_and(|(id, _)| id == node.id);
     match target {
-        Some(rack) => Message::MapDrainingMove {
-            in_flight,
-            place: place_message(rack).into(),
-        },
+        Some(rack) => Message::MapDrainingMove { in_flight, place: place_message(rack).into() },
         None if evicting => Message::MapEvicting { in_flight },
         None if node.leaving => Message::MapDrainingRelease { in_flight },
         None => Message::MapDraining { in_flight },
@@ -280,11 +264,7 @@ fn working(index: &Index<'_>, groups: &[&GroupView]) -> Option<Message> {
             GroupStage::WarmUp => Message::MapGroupWarmUp,
             GroupStage::Pending | GroupStage::Serving | GroupStage::Draining | GroupStage::Gone => return None,
         };
-        Some(Message::MapLoading {
-            group: group_name(g).into(),
-            stage: stage.into(),
-            done: stage_done(g, now),
-        })
+        Some(Message::MapLoading { group: group_name(g).into(), stage: stage.into(), done: stage_done(g, now) })
     });
     if loading.is_some() {
         return loading;
@@ -292,9 +272,7 @@ fn working(index: &Index<'_>, groups: &[&GroupView]) -> Option<Message> {
     let serving: Vec<&&GroupView> = groups.iter().filter(|g| g.stage == GroupStage::Serving).collect();
     if serving.is_empty() {
         return groups.first().map(|g| match g.stage {
-            GroupStage::Draining => Message::MapDraining {
-                in_flight: g.running.into(),
-            },
+            GroupStage::Draining => Message::MapDraining { in_flight: g.running.into() },
             _ => Message::MapIncomplete {
                 group: group_name(g).into(),
                 bound: g.pods_bound.into(),
@@ -307,20 +285,13 @@ fn working(index: &Index<'_>, groups: &[&GroupView]) -> Option<Message> {
         // Several replicas of one service are named once, by the service.
         let service = index.service(g).map(|s| s.name.clone());
         let alone = serving.iter().filter(|o| o.service == g.service).count() == 1;
-        let name = if alone {
-            group_name(g)
-        } else {
-            service.unwrap_or_else(|| group_name(g))
-        };
+        let name = if alone { group_name(g) } else { service.unwrap_or_else(|| group_name(g)) };
         if !names.contains(&name) {
             names.push(name);
         }
     }
     let kv = serving.iter().map(|g| g.kv_usage).fold(0.0f32, f32::max);
-    Some(Message::MapServing {
-        names: names.into(),
-        kv: Arg::Percent((f64::from(kv) * 100.0).round() / 100.0),
-    })
+    Some(Message::MapServing { names: names.into(), kv: Arg::Percent((f64::from(kv) * 100.0).round() / 100.0) })
 }
 
 fn stage_done(group: &GroupView, now: crate::sim::time::Time) -> Arg {
@@ -339,10 +310,9 @@ fn empty(index: &Index<'_>, node: &NodeView) -> Message {
     };
     let span = passed_seconds(now.since(since));
     match index.snapshot.nodes_layer.next_consolidatable {
-        Some((id, at)) if id == node.id && at > now => Message::MapEmptyUntil {
-            span,
-            left: whole_seconds(at.since(now)),
-        },
+        Some((id, at)) if id == node.id && at > now => {
+            Message::MapEmptyUntil { span, left: whole_seconds(at.since(now)) }
+        }
         _ if now.since(since) == Span::ZERO => Message::MapReady,
         _ => Message::MapEmptyFor { span },
     }
@@ -352,9 +322,7 @@ fn empty(index: &Index<'_>, node: &NodeView) -> Message {
 pub(super) fn nvlink_message(one_way_gb_s: u32) -> Message {
     let both = one_way_gb_s.saturating_mul(2);
     if both >= 1000 {
-        Message::MapNvlinkTb {
-            tb: Arg::Float(f64::from(both) / 1000.0, 1),
-        }
+        Message::MapNvlinkTb { tb: Arg::Float(f64::from(both) / 1000.0, 1) }
     } else {
         Message::MapNvlinkGb { gb: both.into() }
     }
@@ -405,25 +373,15 @@ mod tests {
         let id = node.id;
         assert_eq!(words(&card_of(&s, "gb-a1").status), "empty for 2 min 10 s");
         s.nodes_layer.next_consolidatable = Some((id, at + Span::from_secs(170)));
-        assert_eq!(
-            words(&card_of(&s, "gb-a1").status),
-            "empty for 2 min 10 s · may go in 2 min 50 s"
-        );
+        assert_eq!(words(&card_of(&s, "gb-a1").status), "empty for 2 min 10 s · may go in 2 min 50 s");
     }
 
     #[test]
     fn held_cells_carry_rank_and_badge_and_loading_moves_in_steps() {
         let s = fixture::trap();
         let a1 = card_of(&s, "gb-a1");
-        assert!(
-            a1.cells
-                .iter()
-                .all(|c| c.look == CellLook::Held && c.badge == Some('A'))
-        );
-        assert_eq!(
-            a1.cells.iter().map(|c| c.rank).collect::<Vec<_>>(),
-            [Some(0), Some(1), Some(2), Some(3)]
-        );
+        assert!(a1.cells.iter().all(|c| c.look == CellLook::Held && c.badge == Some('A')));
+        assert_eq!(a1.cells.iter().map(|c| c.rank).collect::<Vec<_>>(), [Some(0), Some(1), Some(2), Some(3)]);
         assert_eq!(
             words(&cell_label(&a1.cells[3], 3, "gb-a1")),
             "GPU 3 of gb-a1, held, waiting for partners, pod 3 of A (llama-70b-0)"

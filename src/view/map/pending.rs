@@ -57,10 +57,7 @@ pub(super) fn rows(index: &Index<'_>) -> (Vec<PendingRow>, usize) {
     let s = index.snapshot;
     let mut sets: Vec<Vec<&PendingView>> = Vec::new();
     for p in &s.pending {
-        match sets
-            .iter_mut()
-            .find(|set| set[0].group == p.group && set[0].wait.reason == p.wait.reason)
-        {
+        match sets.iter_mut().find(|set| set[0].group == p.group && set[0].wait.reason == p.wait.reason) {
             Some(set) => set.push(p),
             None => sets.push(vec![p]),
         }
@@ -78,16 +75,9 @@ fn row(index: &Index<'_>, set: &[&PendingView]) -> PendingRow {
         let high = set.iter().map(|p| p.rank).max().unwrap_or(0);
         let badge = badge_arg(g);
         if low == high {
-            Message::MapPodOf {
-                rank: low.into(),
-                badge,
-            }
+            Message::MapPodOf { rank: low.into(), badge }
         } else {
-            Message::MapPodsOf {
-                first: low.into(),
-                last: high.into(),
-                badge,
-            }
+            Message::MapPodsOf { first: low.into(), last: high.into(), badge }
         }
     });
     let since = set.iter().map(|p| p.wait.since).min().unwrap_or(now);
@@ -97,9 +87,7 @@ fn row(index: &Index<'_>, set: &[&PendingView]) -> PendingRow {
         pods,
         reason: first.wait.reason,
         words: pending_wait_message(first, now),
-        waited: Message::MapWaited {
-            span: passed_seconds(now.since(since)),
-        },
+        waited: Message::MapWaited { span: passed_seconds(now.since(since)) },
     }
 }
 
@@ -116,10 +104,7 @@ mod tests {
         let en = Lang::english();
         assert_eq!((rows.len(), more), (1, 0));
         assert_eq!(rows[0].name, "llama-70b-0");
-        assert_eq!(
-            rows[0].pods.as_ref().map(|m| render(&en, m)).as_deref(),
-            Some("pod 7 of A")
-        );
+        assert_eq!(rows[0].pods.as_ref().map(|m| render(&en, m)).as_deref(), Some("pod 7 of A"));
         assert_eq!(render(&en, &rows[0].words), "waits for 1 free GB200");
         assert_eq!(render(&en, &rows[0].waited), "for 3 min 42 s");
     }
@@ -132,10 +117,7 @@ mod tests {
         s.pending.push(pod.clone());
         let (first, _) = rows(&Index::new(&s));
         assert_eq!(first.len(), 1);
-        assert_eq!(
-            first[0].pods.as_ref().map(|m| render(&Lang::english(), m)).as_deref(),
-            Some("pods 6 to 7 of A")
-        );
+        assert_eq!(first[0].pods.as_ref().map(|m| render(&Lang::english(), m)).as_deref(), Some("pods 6 to 7 of A"));
         for i in 0..9 {
             pod.group = GroupId(100 + i);
             s.pending.push(pod.clone());

@@ -60,9 +60,7 @@ pub(super) fn cards(index: &Index<'_>, lit: &Lit) -> Vec<RackCard> {
     }
     let mut told: Vec<GroupId> = Vec::new();
     let racks = index.snapshot.racks.iter();
-    racks
-        .map(|r| card(index, r, by_rack.get(&r.id).map_or(&[], Vec::as_slice), lit, &mut told))
-        .collect()
+    racks.map(|r| card(index, r, by_rack.get(&r.id).map_or(&[], Vec::as_slice), lit, &mut told)).collect()
 }
 
 /// `told` holds the gangs whose banner an earlier rack carries: a gang has one banner.
@@ -76,16 +74,10 @@ fn card(index: &Index<'_>, rack: &RackView, nodes: &[&NodeView], lit: &Lit, told
     told.extend(first);
     RackCard {
         id: rack.id,
-        slug: rack
-            .name
-            .strip_prefix("rack ")
-            .unwrap_or(&rack.name)
-            .replace(char::is_whitespace, "-"),
+        slug: rack.name.strip_prefix("rack ").unwrap_or(&rack.name).replace(char::is_whitespace, "-"),
         kind: rack.kind,
-        free: (rack.gpus_total > 0).then(|| Message::MapFreeOf {
-            free: rack.gpus_free.into(),
-            total: rack.gpus_total.into(),
-        }),
+        free: (rack.gpus_total > 0)
+            .then(|| Message::MapFreeOf { free: rack.gpus_free.into(), total: rack.gpus_total.into() }),
         whereabouts: whereabouts(index, rack),
         bandwidth: (rack.nvlink_gb_s > 0).then(|| nvlink_message(rack.nvlink_gb_s)),
         label: Message::MapRackLabel {
@@ -109,10 +101,7 @@ fn card(index: &Index<'_>, rack: &RackView, nodes: &[&NodeView], lit: &Lit, told
 fn whereabouts(index: &Index<'_>, rack: &RackView) -> Message {
     let block = Arg::Name(rack.block.clone());
     if index.snapshot.racks.iter().any(|r| r.zone != rack.zone) {
-        Message::MapRackIn {
-            block,
-            zone: rack.zone.clone().into(),
-        }
+        Message::MapRackIn { block, zone: rack.zone.clone().into() }
     } else {
         Message::MapRackInBlock { block }
     }
@@ -159,16 +148,9 @@ fn fixes(index: &Index<'_>, rack: &RackView, id: GroupId) -> Vec<Fix> {
     let s = index.snapshot;
     let mut out = Vec::new();
     // The same kind of GPU that the gang holds, where the rack takes it.
-    let held = s
-        .nodes
-        .iter()
-        .find(|n| n.rack == rack.id && n.cells.iter().any(|c| c.group == Some(id)));
+    let held = s.nodes.iter().find(|n| n.rack == rack.id && n.cells.iter().any(|c| c.group == Some(id)));
     let fits = |i: usize| drop_check(s, Carried::Palette(i as u32), rack.id).is_ok();
-    let buy = s
-        .palette
-        .iter()
-        .enumerate()
-        .find(|(i, p)| held.is_none_or(|h| h.gpu_label == p.gpu_label) && fits(*i));
+    let buy = s.palette.iter().enumerate().find(|(i, p)| held.is_none_or(|h| h.gpu_label == p.gpu_label) && fits(*i));
     if let Some((i, item)) = buy {
         out.push(Fix {
             id: "add-node",
@@ -176,38 +158,27 @@ fn fixes(index: &Index<'_>, rack: &RackView, id: GroupId) -> Vec<Fix> {
                 item: super::tools::item_message(item).into(),
                 price: Arg::MoneyPerHour(item.price_per_hour),
             },
-            command: Command::BuyNode {
-                palette: i as u32,
-                rack: rack.id,
-            },
+            command: Command::BuyNode { palette: i as u32, rack: rack.id },
         });
     }
     if s.policy.choice(Param::Scheduler) != "kai" {
         out.push(Fix {
             id: "kai",
             label: Message::MapFixKai,
-            command: Command::Set {
-                param: Param::Scheduler,
-                value: 1,
-            },
+            command: Command::Set { param: Param::Scheduler, value: 1 },
         });
     }
     if s.policy.choice(Param::Topology) == "required" {
         out.push(Fix {
             id: "topology",
             label: Message::MapFixTopology,
-            command: Command::Set {
-                param: Param::Topology,
-                value: 1,
-            },
+            command: Command::Set { param: Param::Topology, value: 1 },
         });
     }
     if let Some(group) = index.groups.get(&id) {
         out.push(Fix {
             id: "delete",
-            label: Message::MapFixDelete {
-                group: group_name(group).into(),
-            },
+            label: Message::MapFixDelete { group: group_name(group).into() },
             command: Command::DeleteGroup { group: id },
         });
     }
@@ -230,17 +201,8 @@ mod tests {
             render(&Lang::english(), &trap.text),
             "7 of 8 GPUs held, 26 GPU-minutes and $4.55 so far, waiting for 1"
         );
-        assert_eq!(
-            trap.fixes.iter().map(|f| f.id).collect::<Vec<_>>(),
-            ["add-node", "kai", "delete"]
-        );
-        assert_eq!(
-            trap.fixes[0].command,
-            Command::BuyNode {
-                palette: 0,
-                rack: view.racks[0].id
-            }
-        );
+        assert_eq!(trap.fixes.iter().map(|f| f.id).collect::<Vec<_>>(), ["add-node", "kai", "delete"]);
+        assert_eq!(trap.fixes[0].command, Command::BuyNode { palette: 0, rack: view.racks[0].id });
     }
 
     #[test]
@@ -248,15 +210,7 @@ mod tests {
         let mut s = fixture::trap();
         s.policy.set(Param::Scheduler, 1).expect("in range");
         let view = map_view(&s, &Lit::default());
-        assert!(
-            view.racks[0]
-                .trap
-                .as_ref()
-                .expect("trap")
-                .fixes
-                .iter()
-                .all(|f| f.id != "kai")
-        );
+        assert!(view.racks[0].trap.as_ref().expect("trap").fixes.iter().all(|f| f.id != "kai"));
     }
 
     #[test]
@@ -273,9 +227,6 @@ mod tests {
     #[test]
     fn slugs_have_no_spaces() {
         let view = map_view(&fixture::trap(), &Lit::default());
-        assert_eq!(
-            view.racks.iter().map(|r| r.slug.as_str()).collect::<Vec<_>>(),
-            ["A", "B", "1", "2", "3"]
-        );
+        assert_eq!(view.racks.iter().map(|r| r.slug.as_str()).collect::<Vec<_>>(), ["A", "B", "1", "2", "3"]);
     }
 }

@@ -84,24 +84,10 @@ pub struct SpikeDefaults {
 /// The 2 a.m. spike: 240 requests in a minute and a prompt of a million tokens, at the service
 /// with the longest context; the scaled one among equals.
 pub(super) fn spike(snapshot: &Snapshot) -> Option<SpikeDefaults> {
-    let services: Vec<_> = snapshot
-        .services
-        .iter()
-        .map(|s| (s.id, s.name.clone(), s.context_limit))
-        .collect();
-    let best = snapshot
-        .services
-        .iter()
-        .enumerate()
-        .max_by_key(|(i, s)| (s.context_limit, s.scaled, usize::MAX - i));
+    let services: Vec<_> = snapshot.services.iter().map(|s| (s.id, s.name.clone(), s.context_limit)).collect();
+    let best = snapshot.services.iter().enumerate().max_by_key(|(i, s)| (s.context_limit, s.scaled, usize::MAX - i));
     let (chosen, _) = best?;
-    Some(SpikeDefaults {
-        services,
-        chosen,
-        requests: 240,
-        minutes: 1,
-        long_prompt_tokens: 1_000_000,
-    })
+    Some(SpikeDefaults { services, chosen, requests: 240, minutes: 1, long_prompt_tokens: 1_000_000 })
 }
 
 #[cfg(test)]
@@ -112,10 +98,7 @@ mod tests {
 
     #[test]
     fn palette_items_are_named_by_their_hardware() {
-        let words: Vec<String> = palette(&fixture::trap())
-            .iter()
-            .map(|p| render(&Lang::english(), &p.name))
-            .collect();
+        let words: Vec<String> = palette(&fixture::trap()).iter().map(|p| render(&Lang::english(), &p.name)).collect();
         assert_eq!(words, ["GB200 tray", "HGX H100", "L40S server"]);
     }
 
@@ -123,10 +106,7 @@ mod tests {
     fn only_launchable_services_have_a_button() {
         let buttons = launches(&fixture::trap());
         assert_eq!(buttons.len(), 1);
-        assert_eq!(
-            render(&Lang::english(), &buttons[0].label),
-            "Launch llama-70b gang"
-        );
+        assert_eq!(render(&Lang::english(), &buttons[0].label), "Launch llama-70b gang");
     }
 
     #[test]
@@ -134,9 +114,6 @@ mod tests {
         let s = fixture::trap();
         let form = spike(&s).expect("there are services");
         assert_eq!(form.services[form.chosen].1, "long-14b");
-        assert_eq!(
-            (form.requests, form.minutes, form.long_prompt_tokens),
-            (240, 1, 1_000_000)
-        );
+        assert_eq!((form.requests, form.minutes, form.long_prompt_tokens), (240, 1, 1_000_000));
     }
 }

@@ -49,11 +49,7 @@ impl Key {
 /// Nodes in reading order: by rack, as the map draws them.
 fn nodes_in_order(snapshot: &Snapshot) -> Vec<&NodeView> {
     let alive = |n: &&NodeView| n.stage != NodeStage::Released;
-    snapshot
-        .racks
-        .iter()
-        .flat_map(|r| snapshot.nodes.iter().filter(alive).filter(|n| n.rack == r.id))
-        .collect()
+    snapshot.racks.iter().flat_map(|r| snapshot.nodes.iter().filter(alive).filter(|n| n.rack == r.id)).collect()
 }
 
 /// Where the tab stop is before anything was walked to.
@@ -63,12 +59,7 @@ pub(super) fn start(snapshot: &Snapshot) -> Option<Cursor> {
 
 /// The cursor if what it stands on is still there, else the nearest thing around it.
 pub(super) fn settle(snapshot: &Snapshot, cursor: Option<Cursor>) -> Option<Cursor> {
-    let node = |id: NodeId| {
-        snapshot
-            .nodes
-            .iter()
-            .find(|n| n.id == id && n.stage != NodeStage::Released)
-    };
+    let node = |id: NodeId| snapshot.nodes.iter().find(|n| n.id == id && n.stage != NodeStage::Released);
     match cursor {
         Some(Cursor::Rack(id)) if snapshot.racks.iter().any(|r| r.id == id) => cursor,
         Some(Cursor::Node(id)) if node(id).is_some() => cursor,
@@ -96,10 +87,7 @@ pub(super) fn step(snapshot: &Snapshot, cursor: Cursor, key: Key) -> Option<Curs
             let racks: Vec<Cursor> = snapshot.racks.iter().map(|r| Cursor::Rack(r.id)).collect();
             match key {
                 Key::Down => {
-                    let first = snapshot
-                        .nodes
-                        .iter()
-                        .find(|n| n.rack == id && n.stage != NodeStage::Released);
+                    let first = snapshot.nodes.iter().find(|n| n.rack == id && n.stage != NodeStage::Released);
                     first.map(|n| Cursor::Node(n.id))
                 }
                 Key::Up => None,
@@ -122,9 +110,7 @@ pub(super) fn step(snapshot: &Snapshot, cursor: Cursor, key: Key) -> Option<Curs
             _ => {
                 let cells = |n: &&NodeView| {
                     let id = n.id;
-                    (0..n.cells.len() as u32)
-                        .map(move |i| Cursor::Cell(id, i))
-                        .collect::<Vec<_>>()
+                    (0..n.cells.len() as u32).map(move |i| Cursor::Cell(id, i)).collect::<Vec<_>>()
                 };
                 let all: Vec<Cursor> = nodes_in_order(snapshot).iter().flat_map(cells).collect();
                 sideways(&all, cursor, key)
@@ -170,14 +156,8 @@ mod tests {
         assert_eq!(step(&s, Cursor::Cell(a3, 3), Key::Right), Some(Cursor::Cell(b1, 0)));
         assert_eq!(step(&s, Cursor::Cell(b1, 0), Key::Left), Some(Cursor::Cell(a3, 3)));
         assert_eq!(step(&s, Cursor::Rack(rack(&s, "A")), Key::Left), None);
-        assert_eq!(
-            step(&s, Cursor::Rack(rack(&s, "A")), Key::End),
-            Some(Cursor::Rack(rack(&s, "rack 3")))
-        );
-        assert_eq!(
-            step(&s, Cursor::Node(b1), Key::Home),
-            Some(Cursor::Node(node(&s, "gb-a1")))
-        );
+        assert_eq!(step(&s, Cursor::Rack(rack(&s, "A")), Key::End), Some(Cursor::Rack(rack(&s, "rack 3"))));
+        assert_eq!(step(&s, Cursor::Node(b1), Key::Home), Some(Cursor::Node(node(&s, "gb-a1"))));
     }
 
     #[test]
@@ -186,10 +166,7 @@ mod tests {
         let b1 = node(&s, "gb-b1");
         s.nodes[b1.index()].stage = NodeStage::Released;
         assert_eq!(settle(&s, Some(Cursor::Cell(b1, 2))), Some(Cursor::Rack(rack(&s, "B"))));
-        assert_eq!(
-            settle(&s, Some(Cursor::Node(NodeId(77)))),
-            Some(Cursor::Rack(rack(&s, "A")))
-        );
+        assert_eq!(settle(&s, Some(Cursor::Node(NodeId(77)))), Some(Cursor::Rack(rack(&s, "A"))));
         assert_eq!(settle(&s, None), Some(Cursor::Rack(rack(&s, "A"))));
         let a1 = node(&s, "gb-a1");
         assert_eq!(settle(&s, Some(Cursor::Cell(a1, 9))), Some(Cursor::Node(a1)));

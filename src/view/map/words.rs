@@ -26,10 +26,7 @@ pub fn refusal_message(refusal: &Refusal) -> Message {
         Refusal::NodeLeaving => M::RefusedLeaving,
         Refusal::GroupLeaving => M::RefusedGroupLeaving,
         Refusal::NotLaunchable => M::RefusedNotLaunchable,
-        Refusal::ContextLimit { asked, limit } => M::RefusedContext {
-            asked: (*asked).into(),
-            limit: (*limit).into(),
-        },
+        Refusal::ContextLimit { asked, limit } => M::RefusedContext { asked: (*asked).into(), limit: (*limit).into() },
         Refusal::Param(error) => param_message(error),
         Refusal::TooMany { limit } => M::RefusedTooMany { limit: (*limit).into() },
     }
@@ -44,18 +41,13 @@ fn param_message(error: &ParamError) -> Message {
             choices: choices.clone().into(),
             given: given.clone().into(),
         },
-        ParamError::Range {
-            id, min, max, given, ..
-        } => M::RefusedParamRange {
+        ParamError::Range { id, min, max, given, .. } => M::RefusedParamRange {
             id: id.clone().into(),
             min: (*min).into(),
             max: (*max).into(),
             given: given.clone().into(),
         },
-        ParamError::MinAboveMax { min, max } => M::RefusedMinAboveMax {
-            min: (*min).into(),
-            max: (*max).into(),
-        },
+        ParamError::MinAboveMax { min, max } => M::RefusedMinAboveMax { min: (*min).into(), max: (*max).into() },
     }
 }
 
@@ -68,13 +60,10 @@ pub fn wait_message(wait: &Wait, now: Time) -> Message {
 /// As [`wait_message`], naming the kind of GPU that the pod's selector asks for.
 pub(super) fn pending_wait_message(pending: &PendingView, now: Time) -> Message {
     let words = match (pending.wait.reason, &pending.selector) {
-        (WaitReason::FreeGpu, Some(kind)) if pending.wait.gpus_missing > 0 => Message::MapWaitFreeGpusOf {
-            gpus: pending.wait.gpus_missing.into(),
-            kind: kind.clone().into(),
-        },
-        (WaitReason::TaintOrSelector, Some(kind)) => Message::MapWaitSelectorOf {
-            kind: kind.clone().into(),
-        },
+        (WaitReason::FreeGpu, Some(kind)) if pending.wait.gpus_missing > 0 => {
+            Message::MapWaitFreeGpusOf { gpus: pending.wait.gpus_missing.into(), kind: kind.clone().into() }
+        }
+        (WaitReason::TaintOrSelector, Some(kind)) => Message::MapWaitSelectorOf { kind: kind.clone().into() },
         _ => reason_message(&pending.wait),
     };
     with_time_left(words, &pending.wait, now)
@@ -82,10 +71,9 @@ pub(super) fn pending_wait_message(pending: &PendingView, now: Time) -> Message 
 
 fn with_time_left(words: Message, wait: &Wait, now: Time) -> Message {
     match wait.until {
-        Some(until) if until > now => Message::MapWaitLeft {
-            wait: words.into(),
-            left: whole_seconds(until.since(now)),
-        },
+        Some(until) if until > now => {
+            Message::MapWaitLeft { wait: words.into(), left: whole_seconds(until.since(now)) }
+        }
         _ => words,
     }
 }
@@ -142,41 +130,25 @@ mod tests {
     use std::collections::BTreeSet;
 
     fn wait(reason: WaitReason) -> Wait {
-        Wait {
-            reason,
-            since: Time::ZERO,
-            gpus_missing: 0,
-            until: None,
-        }
+        Wait { reason, since: Time::ZERO, gpus_missing: 0, until: None }
     }
 
     #[test]
     fn every_wait_reason_has_words_of_its_own() {
-        let words: BTreeSet<String> = WaitReason::ALL
-            .iter()
-            .map(|r| render(&Lang::english(), &wait_message(&wait(*r), Time::ZERO)))
-            .collect();
+        let words: BTreeSet<String> =
+            WaitReason::ALL.iter().map(|r| render(&Lang::english(), &wait_message(&wait(*r), Time::ZERO))).collect();
         assert_eq!(words.len(), WaitReason::ALL.len());
     }
 
     #[test]
     fn a_wait_says_the_gpus_that_would_free_it_and_the_time_left() {
         let en = Lang::english();
-        let w = Wait {
-            gpus_missing: 1,
-            ..wait(WaitReason::FreeGpu)
-        };
+        let w = Wait { gpus_missing: 1, ..wait(WaitReason::FreeGpu) };
         assert_eq!(render(&en, &wait_message(&w, Time::ZERO)), "waits for 1 free GPU");
-        let w = Wait {
-            until: Some(Time::from_secs(52)),
-            ..wait(WaitReason::NodeBoot)
-        };
+        let w = Wait { until: Some(Time::from_secs(52)), ..wait(WaitReason::NodeBoot) };
         let now = Time(Span::from_millis(13_400).0);
         assert_eq!(render(&en, &wait_message(&w, now)), "its node is booting · 39 s left");
-        assert_eq!(
-            render(&en, &wait_message(&w, Time::from_secs(60))),
-            "its node is booting"
-        );
+        assert_eq!(render(&en, &wait_message(&w, Time::from_secs(60))), "its node is booting");
     }
 
     #[test]
@@ -188,14 +160,8 @@ mod tests {
             rank: 7,
             gpus: 1,
             selector: Some("GB200".into()),
-            wait: Wait {
-                gpus_missing: 1,
-                ..wait(WaitReason::FreeGpu)
-            },
+            wait: Wait { gpus_missing: 1, ..wait(WaitReason::FreeGpu) },
         };
-        assert_eq!(
-            render(&Lang::english(), &pending_wait_message(&p, Time::ZERO)),
-            "waits for 1 free GB200"
-        );
+        assert_eq!(render(&Lang::english(), &pending_wait_message(&p, Time::ZERO)), "waits for 1 free GB200");
     }
 }

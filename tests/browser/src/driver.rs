@@ -41,12 +41,7 @@ impl Driver {
             .spawn()
             .context("start the guard shell")?;
         let lifeline = guard.stdin.take();
-        let mut driver = Self {
-            folder,
-            port: 0,
-            guard,
-            lifeline,
-        };
+        let mut driver = Self { folder, port: 0, guard, lifeline };
         driver.port = driver.wait_for_port()?;
         Ok(driver)
     }

@@ -86,12 +86,7 @@ impl Opening {
             .connect(&driver.url())
             .await
             .context("open a browser session")?;
-        let page = Page {
-            client,
-            console: Mutex::default(),
-            driver,
-            server,
-        };
+        let page = Page { client, console: Mutex::default(), driver, server };
         page.emulate(&self).await?;
         page.goto(&self.target).await?;
         Ok(page)
@@ -125,33 +120,20 @@ impl Page {
     async fn emulate(&self, opening: &Opening) -> Result<()> {
         let (width, height) = opening.size;
         let scheme = if opening.dark { "dark" } else { "light" };
-        let motion = if opening.reduced_motion {
-            "reduce"
-        } else {
-            "no-preference"
-        };
+        let motion = if opening.reduced_motion { "reduce" } else { "no-preference" };
         let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": opening.touch });
         self.cdp("Emulation.setDeviceMetricsOverride", metrics).await?;
         let features = json!([
             { "name": "prefers-color-scheme", "value": scheme },
             { "name": "prefers-reduced-motion", "value": motion },
         ]);
-        self.cdp("Emulation.setEmulatedMedia", json!({ "features": features }))
-            .await?;
+        self.cdp("Emulation.setEmulatedMedia", json!({ "features": features })).await?;
         if opening.touch {
-            self.cdp(
-                "Emulation.setTouchEmulationEnabled",
-                json!({ "enabled": true, "maxTouchPoints": 5 }),
-            )
-            .await?;
+            self.cdp("Emulation.setTouchEmulationEnabled", json!({ "enabled": true, "maxTouchPoints": 5 })).await?;
         }
         if let Some(tag) = &opening.language {
             let agent = self.js("navigator.userAgent").await?;
-            self.cdp(
-                "Emulation.setUserAgentOverride",
-                json!({ "userAgent": agent, "acceptLanguage": tag }),
-            )
-            .await?;
+            self.cdp("Emulation.setUserAgentOverride", json!({ "userAgent": agent, "acceptLanguage": tag })).await?;
         }
         Ok(())
     }
@@ -175,10 +157,7 @@ impl Page {
     /// Value of a JavaScript expression.
     pub async fn js(&self, expression: &str) -> Result<Value> {
         let script = format!("return ({expression});");
-        self.client
-            .execute(&script, vec![])
-            .await
-            .with_context(|| format!("js: {expression}"))
+        self.client.execute(&script, vec![]).await.with_context(|| format!("js: {expression}"))
     }
 
     /// The first element that matches, waiting for it to appear.
@@ -191,10 +170,7 @@ impl Page {
 
     /// Waits until an element that matches `css` shows `text` somewhere in it; gives its whole text.
     pub async fn wait_for(&self, css: &str, text: &str) -> Result<String> {
-        let texts = format!(
-            "[...document.querySelectorAll({})].map((e) => e.textContent)",
-            json!(css)
-        );
+        let texts = format!("[...document.querySelectorAll({})].map((e) => e.textContent)", json!(css));
         self.until(&format!("{css} with the text {text:?}"), async || {
             let texts = self.js(&texts).await?;
             let mut texts = texts.as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -213,10 +189,7 @@ impl Page {
 
     /// Waits until a JavaScript expression is true.
     pub async fn wait_js(&self, expression: &str) -> Result<()> {
-        self.until(expression, async || {
-            Ok((self.js(expression).await? == Value::Bool(true)).then_some(()))
-        })
-        .await
+        self.until(expression, async || Ok((self.js(expression).await? == Value::Bool(true)).then_some(()))).await
     }
 
     async fn until<T>(&self, what: &str, mut look: impl AsyncFnMut() -> Result<Option<T>>) -> Result<T> {
@@ -228,10 +201,7 @@ impl Page {
             if Instant::now() > deadline {
                 let picture = self.shot("failed-wait").await?;
                 let log = self.console().await?;
-                bail!(
-                    "waited in vain for {what}; picture: {}; console: {log:#?}",
-                    picture.display()
-                );
+                bail!("waited in vain for {what}; picture: {}; console: {log:#?}", picture.display());
             }
             tokio::time::sleep(Duration::from_millis(30)).await;
         }
@@ -239,11 +209,7 @@ impl Page {
 
     /// Clicks where a person would: the click fails if something covers the element.
     pub async fn click(&self, css: &str) -> Result<()> {
-        self.find(css)
-            .await?
-            .click()
-            .await
-            .with_context(|| format!("click {css}"))
+        self.find(css).await?.click().await.with_context(|| format!("click {css}"))
     }
 
     /// Clicks the element with this `data-testid`.
@@ -253,11 +219,7 @@ impl Page {
 
     /// Types into a field.
     pub async fn type_into(&self, css: &str, text: &str) -> Result<()> {
-        self.find(css)
-            .await?
-            .send_keys(text)
-            .await
-            .with_context(|| format!("type into {css}"))
+        self.find(css).await?.send_keys(text).await.with_context(|| format!("type into {css}"))
     }
 
     /// Presses a key, with modifiers before it: `Enter`, `m`, `Shift+Tab`, `Ctrl+Shift+z`.
@@ -270,10 +232,7 @@ impl Page {
         for &value in keys.iter().rev() {
             actions = actions.then(KeyAction::Up { value });
         }
-        self.client
-            .perform_actions(actions)
-            .await
-            .with_context(|| format!("press {chord}"))
+        self.client.perform_actions(actions).await.with_context(|| format!("press {chord}"))
     }
 
     /// Saves a picture of the viewport as `target/screens/NAME.png` and gives its path.
@@ -296,12 +255,7 @@ impl Page {
 
     /// The errors among what the console has said: uncaught exceptions, failed loads, `console.error`.
     pub async fn console_errors(&self) -> Result<Vec<String>> {
-        Ok(self
-            .console()
-            .await?
-            .into_iter()
-            .filter(|line| line.starts_with("SEVERE "))
-            .collect())
+        Ok(self.console().await?.into_iter().filter(|line| line.starts_with("SEVERE ")).collect())
     }
 
     /// Fails if the console has shown an error.
@@ -320,30 +274,17 @@ impl Page {
             (found) => done(found.violations.flatMap((rule) => rule.nodes.map((node) => rule.id + ': ' + node.target))),
             (error) => done(['axe-core failed: ' + error]));";
         let found = self.client.execute_async(script, vec![]).await?;
-        Ok(found
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .map(str::to_owned)
-            .collect())
+        Ok(found.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect())
     }
 
     /// A command of the DevTools protocol, for what WebDriver cannot do.
     pub async fn cdp(&self, command: &str, parameters: Value) -> Result<Value> {
-        self.issue("goog/cdp/execute", json!({ "cmd": command, "params": parameters }))
-            .await
+        self.issue("goog/cdp/execute", json!({ "cmd": command, "params": parameters })).await
     }
 
     async fn issue(&self, endpoint: &'static str, body: Value) -> Result<Value> {
-        let command = Extension {
-            endpoint,
-            body: body.to_string(),
-        };
-        self.client
-            .issue_cmd(command)
-            .await
-            .with_context(|| format!("{endpoint} {body}"))
+        let command = Extension { endpoint, body: body.to_string() };
+        self.client.issue_cmd(command).await.with_context(|| format!("{endpoint} {body}"))
     }
 }
 

@@ -31,27 +31,20 @@ impl Page {
         );
         let place = self.js(&expression).await?;
         let coordinate = |index: usize| place[index].as_f64().map(f64::round);
-        coordinate(0)
-            .zip(coordinate(1))
-            .with_context(|| format!("place of {css}"))
+        coordinate(0).zip(coordinate(1)).with_context(|| format!("place of {css}"))
     }
 
     /// Moves the mouse there without pressing.
     pub async fn hover(&self, css: &str) -> Result<()> {
         let to = self.middle(css).await?;
         let actions = MouseActions::new("mouse".to_owned()).then(move_to(to, STEP_TIME));
-        self.client
-            .perform_actions(actions)
-            .await
-            .with_context(|| format!("hover over {css}"))
+        self.client.perform_actions(actions).await.with_context(|| format!("hover over {css}"))
     }
 
     /// Drags with the mouse from the middle of one element to the middle of another.
     pub async fn drag(&self, from: &str, to: &str) -> Result<()> {
         let path = path(self.middle(from).await?, self.middle(to).await?);
-        self.drag_along(&path)
-            .await
-            .with_context(|| format!("drag {from} to {to}"))
+        self.drag_along(&path).await.with_context(|| format!("drag {from} to {to}"))
     }
 
     /// Drags with the mouse through these places; pressed at the first, released at the last.
@@ -66,9 +59,7 @@ impl Page {
     /// Drags with one finger.
     pub async fn touch_drag(&self, from: &str, to: &str) -> Result<()> {
         let path = path(self.middle(from).await?, self.middle(to).await?);
-        self.touch_along(&path)
-            .await
-            .with_context(|| format!("touch-drag {from} to {to}"))
+        self.touch_along(&path).await.with_context(|| format!("touch-drag {from} to {to}"))
     }
 
     /// Drags one finger through these places.
@@ -88,19 +79,13 @@ impl Page {
 
     /// Whether the page is wider than the viewport: it must never scroll sideways.
     pub async fn scrolls_sideways(&self) -> Result<bool> {
-        let wider = self
-            .js("document.documentElement.scrollWidth > document.documentElement.clientWidth")
-            .await?;
+        let wider = self.js("document.documentElement.scrollWidth > document.documentElement.clientWidth").await?;
         Ok(wider == Value::Bool(true))
     }
 }
 
 fn move_to((x, y): Point, duration: Duration) -> PointerAction {
-    PointerAction::MoveTo {
-        duration: Some(duration),
-        x,
-        y,
-    }
+    PointerAction::MoveTo { duration: Some(duration), x, y }
 }
 
 fn gesture(path: &[Point]) -> Vec<PointerAction> {
@@ -117,7 +102,5 @@ fn gesture(path: &[Point]) -> Vec<PointerAction> {
 
 fn path(from: Point, to: Point) -> Vec<Point> {
     let between = |a: f64, b: f64, step: u8| (a + (b - a) * f64::from(step) / f64::from(STEPS)).round();
-    (0..=STEPS)
-        .map(|step| (between(from.0, to.0, step), between(from.1, to.1, step)))
-        .collect()
+    (0..=STEPS).map(|step| (between(from.0, to.0, step), between(from.1, to.1, step))).collect()
 }

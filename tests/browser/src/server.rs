@@ -21,10 +21,7 @@ pub struct Server {
 impl Server {
     /// Serves `folder` under `mount`, which starts and ends with a slash, on a free port of 127.0.0.1.
     pub fn start(folder: &Path, mount: &str) -> io::Result<Self> {
-        assert!(
-            mount.starts_with('/') && mount.ends_with('/'),
-            "mount is like /course/lab/"
-        );
+        assert!(mount.starts_with('/') && mount.ends_with('/'), "mount is like /course/lab/");
         let folder = folder.canonicalize()?;
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let address = listener.local_addr()?;
@@ -43,12 +40,7 @@ impl Server {
                 }
             })
         };
-        Ok(Self {
-            address,
-            mount: mount.to_owned(),
-            stop,
-            thread: Some(thread),
-        })
+        Ok(Self { address, mount: mount.to_owned(), stop, thread: Some(thread) })
     }
 
     /// Address of the mounted folder, with a slash at the end.
@@ -82,13 +74,7 @@ fn answer(stream: TcpStream, folder: &Path, mount: &str) -> io::Result<()> {
     let mut words = request.split_whitespace();
     let (method, target) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
     if method != "GET" && method != "HEAD" {
-        return respond(
-            &mut stream,
-            "405 Method Not Allowed",
-            "text/plain",
-            b"GET or HEAD only",
-            true,
-        );
+        return respond(&mut stream, "405 Method Not Allowed", "text/plain", b"GET or HEAD only", true);
     }
     match local_path(target, folder, mount).and_then(|path| Some((fs::read(&path).ok()?, path))) {
         Some((bytes, path)) => respond(&mut stream, "200 OK", mime(&path), &bytes, method == "GET"),
@@ -155,10 +141,7 @@ mod tests {
     #[test]
     fn nothing_outside_the_mounted_folder_is_reachable() {
         let folder = Path::new("/srv/none");
-        assert_eq!(
-            local_path("/lab/a%20b.js?x=1", folder, "/lab/"),
-            Some(folder.join("a b.js"))
-        );
+        assert_eq!(local_path("/lab/a%20b.js?x=1", folder, "/lab/"), Some(folder.join("a b.js")));
         assert_eq!(local_path("/a.js", folder, "/lab/"), None);
         assert_eq!(local_path("/lab/../a.js", folder, "/lab/"), None);
         assert_eq!(local_path("/lab/%2e%2e/a.js", folder, "/lab/"), None);

@@ -54,15 +54,11 @@ async fn taps_clicks_and_keys_arrive() -> Result<()> {
 async fn console_errors_are_collected() -> Result<()> {
     let page = probe().open().await?;
     page.assert_no_console_errors().await?;
-    page.js("setTimeout(() => { console.error('loud'); console.log('quiet'); missing(); })")
-        .await?;
+    page.js("setTimeout(() => { console.error('loud'); console.log('quiet'); missing(); })").await?;
     page.wait_js("window.failed === true").await?;
     let errors = page.console_errors().await?;
     assert_eq!(errors.len(), 2, "{errors:?}");
-    assert!(
-        errors[0].contains("loud") && errors[1].contains("missing"),
-        "{errors:?}"
-    );
+    assert!(errors[0].contains("loud") && errors[1].contains("missing"), "{errors:?}");
     // Read twice, still there.
     assert_eq!(page.console_errors().await?.len(), 2);
     assert!(page.assert_no_console_errors().await.is_err());
@@ -74,10 +70,7 @@ async fn an_absolute_url_does_not_work_by_luck() -> Result<()> {
     let page = probe().open().await?;
     let status = page
         .client()
-        .execute_async(
-            "const done = arguments[0]; fetch('/index.html').then((r) => done(r.status));",
-            vec![],
-        )
+        .execute_async("const done = arguments[0]; fetch('/index.html').then((r) => done(r.status));", vec![])
         .await?;
     assert_eq!(status, 404);
     Ok(())
@@ -99,13 +92,8 @@ async fn no_process_and_no_profile_outlive_a_panic() -> Result<()> {
 }
 
 fn processes_with(folder: &Path) -> usize {
-    let output = Command::new("ps")
-        .args(["-eo", "stat=,args="])
-        .output()
-        .expect("ps runs");
+    let output = Command::new("ps").args(["-eo", "stat=,args="]).output().expect("ps runs");
     let text = String::from_utf8_lossy(&output.stdout);
     // A killed child of a killed parent may be a zombie until it is collected.
-    text.lines()
-        .filter(|line| !line.starts_with('Z') && line.contains(&*folder.to_string_lossy()))
-        .count()
+    text.lines().filter(|line| !line.starts_with('Z') && line.contains(&*folder.to_string_lossy())).count()
 }

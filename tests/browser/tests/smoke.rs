@@ -14,14 +14,8 @@ async fn the_page_opens_under_a_sub_path_without_errors() -> Result<()> {
 #[tokio::test]
 async fn the_viewport_has_exactly_the_size_and_scheme_asked_for() -> Result<()> {
     let page = Page::at("?embed=1").size(size::EMBED).dark().open().await?;
-    assert_eq!(
-        page.js("[innerWidth, innerHeight]").await?,
-        serde_json::json!([640, 480])
-    );
-    assert_eq!(
-        page.js("matchMedia('(prefers-color-scheme: dark)').matches").await?,
-        true
-    );
+    assert_eq!(page.js("[innerWidth, innerHeight]").await?, serde_json::json!([640, 480]));
+    assert_eq!(page.js("matchMedia('(prefers-color-scheme: dark)').matches").await?, true);
     Ok(())
 }
 
@@ -48,8 +42,7 @@ async fn a_lab_that_cannot_start_says_so() -> Result<()> {
     let page = Page::at("").open().await?;
     page.client().goto("about:blank").await?;
     page.cdp("Network.enable", serde_json::json!({})).await?;
-    page.cdp("Network.setBlockedURLs", serde_json::json!({ "urls": ["*.wasm"] }))
-        .await?;
+    page.cdp("Network.setBlockedURLs", serde_json::json!({ "urls": ["*.wasm"] })).await?;
     page.goto("").await?;
     page.wait_for("#start-status", "The lab could not start").await?;
     page.shot("cannot-start").await?;

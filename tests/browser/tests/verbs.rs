@@ -21,7 +21,8 @@ async fn play_past(page: &Page, clock: &str) -> Result<()> {
 }
 
 async fn texts(page: &Page, css: &str) -> Result<String> {
-    let all = page.js(&format!("[...document.querySelectorAll(`{css}`)].map((e) => e.textContent).join(' | ')")).await?;
+    let all =
+        page.js(&format!("[...document.querySelectorAll(`{css}`)].map((e) => e.textContent).join(' | ')")).await?;
     Ok(all.as_str().unwrap_or_default().replace('\u{a0}', " "))
 }
 
@@ -161,8 +162,7 @@ async fn consolidation_evicts_a_node_that_answers_requests() -> Result<()> {
 #[tokio::test]
 async fn a_dropped_trace_drives_the_service_and_a_broken_one_is_refused_by_line() -> Result<()> {
     let page = open("lying-signal", "08:55:00").await?;
-    let rows: String =
-        (0..50).map(|i| format!("2023-11-16 18:15:{:02}.0000000,{},40\\r\\n", i, 300 + i)).collect();
+    let rows: String = (0..50).map(|i| format!("2023-11-16 18:15:{:02}.0000000,{},40\\r\\n", i, 300 + i)).collect();
     let drop = |name: &str, body: &str| {
         format!(
             "(() => {{ const d = new DataTransfer(); d.items.add(new File(['{body}'], '{name}')); \
@@ -176,7 +176,8 @@ async fn a_dropped_trace_drives_the_service_and_a_broken_one_is_refused_by_line(
     page.wait_for(&by_test("notice"), "50").await?;
     play_past(&page, "08:58:00").await?;
     page.wait_js("document.querySelector('[data-testid=score-panel]').textContent.length > 0").await?;
-    page.js(&drop("bad.csv", "TIMESTAMP,ContextTokens,GeneratedTokens\\r\\n2023-11-16 18:15:46.6805900,x,44\\r\\n")).await?;
+    page.js(&drop("bad.csv", "TIMESTAMP,ContextTokens,GeneratedTokens\\r\\n2023-11-16 18:15:46.6805900,x,44\\r\\n"))
+        .await?;
     page.wait_for(&by_test("dialog"), "line 2").await.context("the line is named")?;
     page.click_test("dialog-close").await?;
     page.click_test("play").await?;

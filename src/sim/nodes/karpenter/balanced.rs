@@ -15,20 +15,11 @@ pub struct Score {
 /// unit. No savings or a pool without cost fails; a pool without disruption passes.
 pub fn score(savings: f64, disruption: f64, pool_cost: f64, pool_disruption: f64, k: u32) -> Score {
     if pool_cost <= 0.0 || savings <= 0.0 {
-        return Score {
-            score: 0.0,
-            approved: false,
-        };
+        return Score { score: 0.0, approved: false };
     }
     if pool_disruption <= 0.0 || disruption <= 0.0 {
-        return Score {
-            score: f64::INFINITY,
-            approved: true,
-        };
+        return Score { score: f64::INFINITY, approved: true };
     }
     let score = (savings / pool_cost) / (disruption / pool_disruption);
-    Score {
-        score,
-        approved: score >= 1.0 / f64::from(k.max(1)),
-    }
+    Score { score, approved: score >= 1.0 / f64::from(k.max(1)) }
 }

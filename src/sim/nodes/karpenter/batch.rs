@@ -30,8 +30,7 @@ impl BatchWindow {
     /// Idle time after the last new pod, or the maximum after the first, whichever is earlier;
     /// `None` while no pod is waiting.
     pub fn closes_at(&self, settings: &Settings) -> Option<Time> {
-        self.open
-            .map(|(first, last)| (last + settings.batch_idle).min(first + settings.batch_max))
+        self.open.map(|(first, last)| (last + settings.batch_idle).min(first + settings.batch_max))
     }
 
     /// Empties the window and returns its pods.

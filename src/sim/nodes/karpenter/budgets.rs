@@ -51,11 +51,7 @@ pub fn allowed_of(pool: &Pool, nodes: u32, reason: Reason, unix_s: i64) -> Optio
 /// Percentages are of the initialised nodes that the cloud is not yet terminating; those of them
 /// that are not ready or are being deleted for any reason use the budget.
 pub fn allowed(view: &View, pool: usize, reason: Reason, now: Time) -> Option<u32> {
-    let counted = || {
-        view.nodes
-            .iter()
-            .filter(|n| n.pool == Some(pool) && n.initialized && !n.instance_terminating)
-    };
+    let counted = || view.nodes.iter().filter(|n| n.pool == Some(pool) && n.initialized && !n.instance_terminating);
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     let used = counted().filter(|n| !n.ready || n.deleting).count();
     let seconds = i64::try_from(now.0 / 1_000_000).unwrap_or(i64::MAX);

@@ -36,10 +36,7 @@ pub(super) enum Class {
 impl<'a> Candidate<'a> {
     /// The node as a candidate, or why it is none.
     pub fn new(view: &'a View, node: &'a NodeView, class: Class, now: Time) -> Result<Self, KeptReason> {
-        let (pool_index, pool) = node
-            .pool
-            .and_then(|i| Some((i, view.pools.get(i)?)))
-            .ok_or(KeptReason::StaticPool)?;
+        let (pool_index, pool) = node.pool.and_then(|i| Some((i, view.pools.get(i)?))).ok_or(KeptReason::StaticPool)?;
         if node.deleting {
             return Err(KeptReason::Deleting);
         }
@@ -48,9 +45,7 @@ impl<'a> Candidate<'a> {
         }
         if node.is_nominated(now) {
             let until = node.nominated_until.unwrap_or(now);
-            return Err(KeptReason::Nominated {
-                remaining: until.since(now),
-            });
+            return Err(KeptReason::Nominated { remaining: until.since(now) });
         }
         if node.do_not_disrupt {
             return Err(KeptReason::DoNotDisrupt { pod: None });
@@ -59,19 +54,9 @@ impl<'a> Candidate<'a> {
         if let Some(blocked) = blocking_pod(view, node, now).filter(|_| !forced) {
             return Err(blocked);
         }
-        let pods: Vec<&PodView> = node
-            .pods
-            .iter()
-            .filter(|p| p.is_reschedulable() && (!forced || leaves_by_itself(view, p, now)))
-            .collect();
-        Ok(Candidate {
-            node,
-            pool_index,
-            pool,
-            disruption: disruption_cost(node),
-            price: price(view, node),
-            pods,
-        })
+        let pods: Vec<&PodView> =
+            node.pods.iter().filter(|p| p.is_reschedulable() && (!forced || leaves_by_itself(view, p, now))).collect();
+        Ok(Candidate { node, pool_index, pool, disruption: disruption_cost(node), price: price(view, node), pods })
     }
 
     pub fn id(&self) -> NodeId {
@@ -148,10 +133,7 @@ pub fn consolidatable_in(pool: &Pool, node: &NodeView, now: Time) -> Option<Span
 
 /// The price per hour of the node's own offering.
 pub(super) fn price(view: &View, node: &NodeView) -> Option<Microusd> {
-    view.types
-        .get(node.instance_type?)?
-        .offering(&node.zone, node.capacity_type)
-        .map(|o| o.price_microusd_per_hour)
+    view.types.get(node.instance_type?)?.offering(&node.zone, node.capacity_type).map(|o| o.price_microusd_per_hour)
 }
 
 /// 1 for the node itself plus the positive eviction costs of the pods that would have to move.

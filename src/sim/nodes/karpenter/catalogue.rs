@@ -27,14 +27,11 @@ impl<'a> Catalogue<'a> {
     pub fn new(view: &'a View) -> Self {
         let mut well_known = BTreeSet::from([ZONE, CAPACITY_TYPE, INSTANCE_TYPE, ARCH, OS, NODE_POOL]);
         well_known.extend(view.types.iter().flat_map(|t| t.labels.keys().map(String::as_str)));
-        let type_requirements: Vec<_> = (0..view.types.len())
-            .map(|i| type_requirements(view, i, &well_known))
-            .collect();
+        let type_requirements: Vec<_> =
+            (0..view.types.len()).map(|i| type_requirements(view, i, &well_known)).collect();
         let pool_requirements: Vec<_> = view.pools.iter().map(|p| p.node_requirements()).collect();
         let daemon_requirements: Vec<_> = view.daemonsets.iter().map(|d| d.node_requirements()).collect();
-        let mut pool_order: Vec<usize> = (0..view.pools.len())
-            .filter(|i| view.pools[*i].replicas.is_none())
-            .collect();
+        let mut pool_order: Vec<usize> = (0..view.pools.len()).filter(|i| view.pools[*i].replicas.is_none()).collect();
         pool_order.sort_by(|a, b| {
             let (a, b) = (&view.pools[*a], &view.pools[*b]);
             b.weight.cmp(&a.weight).then_with(|| b.name.cmp(&a.name))
@@ -49,10 +46,7 @@ impl<'a> Catalogue<'a> {
             pool_order,
             pool_requirements,
             daemon_overhead: Vec::new(),
-            standing: nodes
-                .into_iter()
-                .map(|n| Standing::new(view, &daemon_requirements, n))
-                .collect(),
+            standing: nodes.into_iter().map(|n| Standing::new(view, &daemon_requirements, n)).collect(),
             daemon_requirements,
         };
         catalogue.daemon_overhead = (0..view.pools.len())
@@ -65,9 +59,7 @@ impl<'a> Catalogue<'a> {
         let (pool, requirements) = (&self.view.pools[pool], &self.pool_requirements[pool]);
         let runs = |daemon: &PodView, wants: &Requirements| {
             untolerated(&pool.taints, &daemon.tolerations, true).is_none()
-                && requirements
-                    .refuses(wants, |key| self.well_known.contains(key))
-                    .is_none()
+                && requirements.refuses(wants, |key| self.well_known.contains(key)).is_none()
                 && self.type_requirements[kind].conflict(wants).is_none()
         };
         self.view
@@ -113,9 +105,7 @@ pub(super) fn short_of_values(view: &View, types: &[usize], requirements: &Requi
 
 /// How many of the first `types` are needed to satisfy every `minValues`.
 pub(super) fn needed_for_min_values(view: &View, types: &[usize], requirements: &Requirements) -> usize {
-    (1..types.len())
-        .find(|n| short_of_values(view, &types[..*n], requirements).is_none())
-        .unwrap_or(types.len())
+    (1..types.len()).find(|n| short_of_values(view, &types[..*n], requirements).is_none()).unwrap_or(types.len())
 }
 
 pub(super) fn missing_values(
@@ -127,11 +117,8 @@ pub(super) fn missing_values(
     debug_assert_eq!(of_type.len(), view.types.len());
     wanted.iter().find_map(|(key, requirement)| {
         let least = requirement.min_values? as usize;
-        let distinct: BTreeSet<&String> = types
-            .iter()
-            .filter_map(|t| of_type[*t].get(key).and_then(Requirement::listed))
-            .flatten()
-            .collect();
+        let distinct: BTreeSet<&String> =
+            types.iter().filter_map(|t| of_type[*t].get(key).and_then(Requirement::listed)).flatten().collect();
         (distinct.len() < least).then(|| key.clone())
     })
 }

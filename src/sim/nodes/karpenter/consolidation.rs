@@ -68,15 +68,8 @@ impl<'a> Context<'a> {
             .flat_map(|n| &n.pods)
             .filter(|p| mine.contains(&p.id))
             .map(|pod| Job::new(pod, true));
-        let jobs = pending_jobs(self.view)
-            .chain(moved)
-            .chain(deleting_jobs(self.view, self.now))
-            .collect();
-        let mode = Mode {
-            without: &without,
-            closed_to_running: &self.closed,
-            strict_reservations: false,
-        };
+        let jobs = pending_jobs(self.view).chain(moved).chain(deleting_jobs(self.view, self.now)).collect();
+        let mode = Mode { without: &without, closed_to_running: &self.closed, strict_reservations: false };
         let outcome = Pass::new(&self.catalogue, &mode).run(jobs);
         self.judge(outcome, &mine)
     }
@@ -84,39 +77,26 @@ impl<'a> Context<'a> {
     fn judge(&self, outcome: Outcome, mine: &BTreeSet<PodId>) -> Result<Simulation, KeptReason> {
         let pending: BTreeSet<PodId> = self.view.pending.iter().map(|p| p.id).collect();
         if let Some(failed) = outcome.unschedulable.iter().find(|u| !pending.contains(&u.pod)) {
-            return Err(KeptReason::PodsDoNotFit {
-                pod: failed.pod,
-                why: failed.reason.clone(),
-            });
+            return Err(KeptReason::PodsDoNotFit { pod: failed.pod, why: failed.reason.clone() });
         }
-        let starting: BTreeSet<NodeId> = self
-            .view
-            .nodes
-            .iter()
-            .filter(|n| n.pool.is_some() && !n.initialized)
-            .map(|n| n.id)
-            .collect();
+        let starting: BTreeSet<NodeId> =
+            self.view.nodes.iter().filter(|n| n.pool.is_some() && !n.initialized).map(|n| n.id).collect();
         let mine_on_existing = outcome.on_existing.iter().filter(|(pod, _)| mine.contains(pod));
         if let Some((pod, node)) = mine_on_existing.clone().find(|(_, node)| starting.contains(node)) {
             return Err(KeptReason::OnlyOnStartingNode { pod: *pod, node: *node });
         }
-        let mut landings: Vec<Landing> = mine_on_existing
-            .map(|(pod, node)| Landing {
-                pod: *pod,
-                to: Destination::Existing(*node),
-            })
-            .collect();
+        let mut landings: Vec<Landing> =
+            mine_on_existing.map(|(pod, node)| Landing { pod: *pod, to: Destination::Existing(*node) }).collect();
         for (index, node) in outcome.new_nodes.iter().enumerate() {
-            landings.extend(node.pods.iter().filter(|p| mine.contains(p)).map(|pod| Landing {
-                pod: *pod,
-                to: Destination::Replacement(index),
-            }));
+            landings.extend(
+                node.pods
+                    .iter()
+                    .filter(|p| mine.contains(p))
+                    .map(|pod| Landing { pod: *pod, to: Destination::Replacement(index) }),
+            );
         }
         landings.sort_by_key(|l| l.pod);
-        Ok(Simulation {
-            landings,
-            new_nodes: outcome.new_nodes,
-        })
+        Ok(Simulation { landings, new_nodes: outcome.new_nodes })
     }
 
     /// Deletes the candidates if their pods fit elsewhere, or replaces them by one cheaper node.
@@ -124,28 +104,17 @@ impl<'a> Context<'a> {
         let simulation = self.simulate(candidates)?;
         let mut replacements = simulation.new_nodes;
         if replacements.len() > 1 {
-            return Err(KeptReason::NeedsNodes {
-                count: replacements.len(),
-            });
+            return Err(KeptReason::NeedsNodes { count: replacements.len() });
         }
         if let Some(node) = replacements.first_mut() {
             self.make_cheaper(node, candidates)?;
             if method == Method::MultiNode {
                 self.drop_removed_types(node, candidates)?;
             }
-            node.launch =
-                choose_launch(self.view, &node.options, &node.requirements).ok_or(KeptReason::NotCheaper {
-                    now: total_price(candidates),
-                    cheapest: None,
-                })?;
+            node.launch = choose_launch(self.view, &node.options, &node.requirements)
+                .ok_or(KeptReason::NotCheaper { now: total_price(candidates), cheapest: None })?;
         }
-        let command = self.command(
-            method,
-            Reason::Underutilized,
-            candidates,
-            simulation.landings,
-            replacements,
-        );
+        let command = self.command(method, Reason::Underutilized, candidates, simulation.landings, replacements);
         self.balanced_allows(candidates, command.savings_microusd_per_hour() as f64)?;
         Ok(command)
     }
@@ -164,9 +133,7 @@ impl<'a> Context<'a> {
             nodes: candidates.iter().map(Candidate::id).collect(),
             landings,
             price_before: total_price(candidates),
-            price_after: replacements
-                .iter()
-                .fold(Microusd(0), |sum, n| sum + n.launch.price_microusd_per_hour),
+            price_after: replacements.iter().fold(Microusd(0), |sum, n| sum + n.launch.price_microusd_per_hour),
             replacements,
             decided_at: self.now,
         }
@@ -211,12 +178,8 @@ impl<'a> Context<'a> {
             worst_launch_price(kind, node)
         };
         let cheapest = node.options.iter().filter_map(worst).min();
-        let kept: Vec<usize> = node
-            .options
-            .iter()
-            .copied()
-            .filter(|i| worst(i).is_some_and(|price| price < limit))
-            .collect();
+        let kept: Vec<usize> =
+            node.options.iter().copied().filter(|i| worst(i).is_some_and(|price| price < limit)).collect();
         if kept.is_empty() {
             return Err(KeptReason::NotCheaper { now: limit, cheapest });
         }
@@ -229,9 +192,7 @@ impl<'a> Context<'a> {
 
     fn cut_to_cheapest(&self, node: &mut NewNode) -> Result<(), KeptReason> {
         if node.options.len() < SPOT_TO_SPOT_TYPES {
-            return Err(KeptReason::TooFewSpotTypes {
-                found: node.options.len(),
-            });
+            return Err(KeptReason::TooFewSpotTypes { found: node.options.len() });
         }
         sort_by_price(self.view, &mut node.options, &node.requirements);
         let needed = if node.requirements.has_min_values() {
@@ -260,11 +221,8 @@ impl<'a> Context<'a> {
     /// Every Balanced pool among the candidates must find its share of the savings worth it.
     fn balanced_allows(&self, candidates: &[Candidate], savings: f64) -> Result<(), KeptReason> {
         let all = total_price(candidates).0 as f64;
-        let pools: BTreeSet<usize> = candidates
-            .iter()
-            .filter(|c| c.pool.policy == Policy::Balanced)
-            .map(|c| c.pool_index)
-            .collect();
+        let pools: BTreeSet<usize> =
+            candidates.iter().filter(|c| c.pool.policy == Policy::Balanced).map(|c| c.pool_index).collect();
         for pool in pools {
             let of_pool = || candidates.iter().filter(|c| c.pool_index == pool);
             let cost = of_pool().filter_map(|c| c.price).fold(0.0, |s, p| s + p.0 as f64);
@@ -297,23 +255,17 @@ impl<'a> Context<'a> {
         if result.approved {
             Ok(())
         } else {
-            Err(KeptReason::NotWorthIt {
-                score_milli: (result.score * 1000.0).round() as u64,
-            })
+            Err(KeptReason::NotWorthIt { score_milli: (result.score * 1000.0).round() as u64 })
         }
     }
 }
 
 fn pin_to_spot(node: &mut NewNode) {
-    node.requirements
-        .add(CAPACITY_TYPE, Requirement::one_of([CapacityType::Spot.label()]));
+    node.requirements.add(CAPACITY_TYPE, Requirement::one_of([CapacityType::Spot.label()]));
 }
 
 fn total_price(candidates: &[Candidate]) -> Microusd {
-    candidates
-        .iter()
-        .filter_map(|c| c.price)
-        .fold(Microusd(0), |sum, p| sum + p)
+    candidates.iter().filter_map(|c| c.price).fold(Microusd(0), |sum, p| sum + p)
 }
 
 /// The dearest offering that a launch might end up with: of the first capacity type that is

@@ -12,9 +12,7 @@ pub(super) struct Cron {
     either_day: bool,
 }
 
-const MONTHS: [&str; 12] = [
-    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-];
+const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
 /// Days that are searched for a start: ten years.
@@ -65,11 +63,7 @@ impl Cron {
         let weekday = (day + 4).rem_euclid(7);
         let by_date = self.days >> day_of_month & 1 == 1;
         let by_week = self.weekdays >> weekday & 1 == 1;
-        let day_matches = if self.either_day {
-            by_date || by_week
-        } else {
-            by_date && by_week
-        };
+        let day_matches = if self.either_day { by_date || by_week } else { by_date && by_week };
         self.months >> month & 1 == 1 && day_matches
     }
 }
@@ -87,11 +81,7 @@ fn civil(day: i64) -> (i64, i64) {
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_from_march = (5 * day_of_year + 2) / 153;
     let day_of_month = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 {
-        month_from_march + 3
-    } else {
-        month_from_march - 9
-    };
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
     (month, day_of_month)
 }
 
@@ -134,9 +124,7 @@ mod tests {
     const MON_2025_03_03: i64 = 1_740_960_000;
 
     fn active(schedule: &str, now_s: i64, duration_s: i64) -> bool {
-        Cron::parse(schedule)
-            .expect("schedule")
-            .started_within(now_s, duration_s)
+        Cron::parse(schedule).expect("schedule").started_within(now_s, duration_s)
     }
 
     #[test]
@@ -165,16 +153,7 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        for bad in [
-            "",
-            "* * * *",
-            "60 * * * *",
-            "5-1 * * * *",
-            "*/0 * * * *",
-            "@soon",
-            "* * 0 * *",
-            "* * * * 7",
-        ] {
+        for bad in ["", "* * * *", "60 * * * *", "5-1 * * * *", "*/0 * * * *", "@soon", "* * 0 * *", "* * * * 7"] {
             assert_eq!(Cron::parse(bad), None, "{bad}");
         }
     }

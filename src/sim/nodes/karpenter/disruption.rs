@@ -89,14 +89,9 @@ pub fn disrupt(view: &View, settings: &Settings, memory: &DisruptionMemory, now:
         (None, true, _) => memory.clone(),
         // A budget may open without any change of the cluster: look again next time.
         (None, false, true) => DisruptionMemory::default(),
-        (None, false, false) => DisruptionMemory {
-            consolidated: Some((view.state_version, awake, now)),
-        },
+        (None, false, false) => DisruptionMemory { consolidated: Some((view.state_version, awake, now)) },
     };
-    let decision = Decision {
-        kept: kept_in_order(view, notes, command.as_ref()),
-        command,
-    };
+    let decision = Decision { kept: kept_in_order(view, notes, command.as_ref()), command };
     (decision, next)
 }
 
@@ -209,9 +204,8 @@ fn single_node(context: &Context, movable: &[Candidate], notes: &mut Notes, limi
             continue;
         }
         let alone = std::slice::from_ref(candidate);
-        let attempt = context
-            .deletion_worth_it(candidate)
-            .and_then(|()| context.consolidate(alone, Method::SingleNode));
+        let attempt =
+            context.deletion_worth_it(candidate).and_then(|()| context.consolidate(alone, Method::SingleNode));
         match attempt {
             Ok(command) => return Some(command),
             Err(why) => notes.note(candidate.id(), why),
@@ -285,10 +279,7 @@ fn validate_emptiness(view: &View, settings: &Settings, command: &Command, now: 
 }
 
 fn over_budget(node: NodeId, reason: Reason) -> Invalid {
-    Invalid::Candidate(Kept {
-        node,
-        reason: KeptReason::Budget { reason },
-    })
+    Invalid::Candidate(Kept { node, reason: KeptReason::Budget { reason } })
 }
 
 fn validate_consolidation(view: &View, settings: &Settings, command: &Command, now: Time) -> Result<Command, Invalid> {
@@ -306,20 +297,12 @@ fn validate_consolidation(view: &View, settings: &Settings, command: &Command, n
         .simulate(&candidates)
         .map_err(|reason| Invalid::Candidate(Kept { node: first, reason }))?;
     if found.new_nodes.len() != command.replacements.len() {
-        return Err(Invalid::NewNodeCount {
-            expected: command.replacements.len(),
-            now: found.new_nodes.len(),
-        });
+        return Err(Invalid::NewNodeCount { expected: command.replacements.len(), now: found.new_nodes.len() });
     }
     let possible = |chosen: &super::plan::NewNode, now: &super::plan::NewNode| {
         chosen.options.iter().all(|option| now.options.contains(option))
     };
-    if !command
-        .replacements
-        .iter()
-        .zip(&found.new_nodes)
-        .all(|(a, b)| possible(a, b))
-    {
+    if !command.replacements.iter().zip(&found.new_nodes).all(|(a, b)| possible(a, b)) {
         return Err(Invalid::TypesChanged);
     }
     // The pods are those of now; the replacement keeps its chosen types.
@@ -327,13 +310,6 @@ fn validate_consolidation(view: &View, settings: &Settings, command: &Command, n
         .replacements
         .iter()
         .zip(found.new_nodes)
-        .map(|(chosen, now)| super::plan::NewNode {
-            pods: now.pods,
-            ..chosen.clone()
-        });
-    Ok(Command {
-        landings: found.landings,
-        replacements: replacements.collect(),
-        ..command.clone()
-    })
+        .map(|(chosen, now)| super::plan::NewNode { pods: now.pods, ..chosen.clone() });
+    Ok(Command { landings: found.landings, replacements: replacements.collect(), ..command.clone() })
 }

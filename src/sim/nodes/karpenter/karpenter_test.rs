@@ -37,20 +37,13 @@ fn gpu_type(gpus: i64) -> InstanceType {
 fn on_demand_pool() -> Pool {
     Pool {
         requirements: vec![RequirementSpec::new(CAPACITY_TYPE, Operator::In, ["on-demand"])],
-        budgets: vec![Budget {
-            nodes: AllowedNodes::Percent(100),
-            ..Budget::default()
-        }],
+        budgets: vec![Budget { nodes: AllowedNodes::Percent(100), ..Budget::default() }],
         ..Pool::default()
     }
 }
 
 fn view_of(pool: Pool) -> View {
-    View {
-        types: [1, 4, 8].map(gpu_type).into(),
-        pools: vec![pool],
-        ..View::default()
-    }
+    View { types: [1, 4, 8].map(gpu_type).into(), pools: vec![pool], ..View::default() }
 }
 
 fn gpu_pod(id: u32, gpus: i64) -> PodView {
@@ -61,10 +54,7 @@ fn gpu_pod(id: u32, gpus: i64) -> PodView {
 fn add_node(view: &mut View, kind: usize, pods: &[i64]) -> NodeId {
     let id = NodeId::from_index(view.nodes.len());
     let mut node = NodeView::of_type(view, id, Some(0), kind, "z1", CapacityType::OnDemand).expect("indices exist");
-    node.pods = (0..)
-        .zip(pods)
-        .map(|(i, gpus)| gpu_pod(id.0 * 100 + i, *gpus))
-        .collect();
+    node.pods = (0..).zip(pods).map(|(i, gpus)| gpu_pod(id.0 * 100 + i, *gpus)).collect();
     view.nodes.push(node);
     id
 }
@@ -79,10 +69,7 @@ fn two_pods_land_where_the_decision_says() {
     let keep = add_node(&mut view, 2, &[1, 1, 1, 1]);
     let go = add_node(&mut view, 2, &[1, 1]);
     let command = decide(&view).command.expect("the second node is not needed");
-    assert_eq!(
-        (command.nodes.as_slice(), command.reason),
-        (&[go][..], Reason::Underutilized)
-    );
+    assert_eq!((command.nodes.as_slice(), command.reason), (&[go][..], Reason::Underutilized));
     let to = Destination::Existing(keep);
     let expected = [PodId(100), PodId(101)].map(|pod| Landing { pod, to });
     assert_eq!(command.landings, expected);
@@ -96,10 +83,7 @@ fn replacement_is_named_with_its_price() {
     let command = decide(&view).command.expect("two GPUs do not need eight");
     let launch = &command.replacements[0].launch;
     assert_eq!(view.types[launch.instance_type].name, "g4");
-    assert_eq!(
-        (command.method, command.price_after),
-        (Method::SingleNode, Microusd(8_000_000))
-    );
+    assert_eq!((command.method, command.price_after), (Method::SingleNode, Microusd(8_000_000)));
     assert_eq!(command.savings_microusd_per_hour(), 8_000_000);
 }
 
@@ -133,42 +117,18 @@ fn a_kept_node_says_why() {
         v.pools[0].consolidate_after = Some(Span::from_secs(3600));
         v.nodes[0].last_pod_event = Some(Time::from_secs(9_000));
     };
-    assert_eq!(
-        reason(&waiting),
-        KeptReason::NotConsolidatable {
-            remaining: Some(Span::from_secs(2600))
-        }
-    );
+    assert_eq!(reason(&waiting), KeptReason::NotConsolidatable { remaining: Some(Span::from_secs(2600)) });
     assert_eq!(
         reason(&|v| v.pools[0].budgets[0].nodes = AllowedNodes::Count(0)),
-        KeptReason::Budget {
-            reason: Reason::Underutilized
-        }
+        KeptReason::Budget { reason: Reason::Underutilized }
     );
-    assert_eq!(
-        reason(&|v| v.pools[0].policy = Policy::WhenEmpty),
-        KeptReason::NotEmpty { pods: 1 }
-    );
+    assert_eq!(reason(&|v| v.pools[0].policy = Policy::WhenEmpty), KeptReason::NotEmpty { pods: 1 });
     assert_eq!(
         reason(&|v| v.nodes[0].pods[0].requests.gpu = 8),
-        KeptReason::NotCheaper {
-            now: Microusd(16_000_000),
-            cheapest: Some(Microusd(16_800_000))
-        }
+        KeptReason::NotCheaper { now: Microusd(16_000_000), cheapest: Some(Microusd(16_800_000)) }
     );
-    let no_stock = |v: &mut View| {
-        v.types
-            .iter_mut()
-            .flat_map(|t| &mut t.offerings)
-            .for_each(|o| o.available = false)
-    };
-    assert_eq!(
-        reason(&no_stock),
-        KeptReason::PodsDoNotFit {
-            pod,
-            why: Refusal::NoOffering
-        }
-    );
+    let no_stock = |v: &mut View| v.types.iter_mut().flat_map(|t| &mut t.offerings).for_each(|o| o.available = false);
+    assert_eq!(reason(&no_stock), KeptReason::PodsDoNotFit { pod, why: Refusal::NoOffering });
 }
 
 #[test]
@@ -223,9 +183,7 @@ fn an_unschedulable_pod_gets_the_refusal_that_came_furthest() {
 #[test]
 fn a_pinned_zone_shows_on_the_new_node() {
     let mut view = view_of(on_demand_pool());
-    view.pools[0]
-        .requirements
-        .push(RequirementSpec::new("team", Operator::In, ["a", "b"]));
+    view.pools[0].requirements.push(RequirementSpec::new("team", Operator::In, ["a", "b"]));
     let mut pod = gpu_pod(0, 1);
     pod.node_selector = BTreeMap::from([(ZONE.into(), "z2".into()), ("team".into(), "b".into())]);
     view.pending.push(pod);
@@ -249,13 +207,7 @@ fn failed_capacity_is_forgotten_after_three_minutes() {
 
 #[test]
 fn settings_survive_json() {
-    let pool = Pool {
-        limits: Limits {
-            gpu: Some(16),
-            ..Limits::default()
-        },
-        ..on_demand_pool()
-    };
+    let pool = Pool { limits: Limits { gpu: Some(16), ..Limits::default() }, ..on_demand_pool() };
     let text = serde_json::to_string(&pool).expect("serialises");
     assert_eq!(serde_json::from_str::<Pool>(&text).expect("reads back"), pool);
 }
@@ -274,35 +226,15 @@ struct RandomNode {
 fn random_node() -> impl Strategy<Value = RandomNode> {
     let pods = prop::collection::vec(0i64..4, 0..4);
     let event = prop::option::of(0u64..10_000);
-    let flags = (
-        any::<bool>(),
-        prop::bool::weighted(0.9),
-        prop::bool::weighted(0.1),
-        prop::bool::weighted(0.1),
-    );
+    let flags = (any::<bool>(), prop::bool::weighted(0.9), prop::bool::weighted(0.1), prop::bool::weighted(0.1));
     (0usize..3, pods, event, flags).prop_map(|(kind, pods, pod_event_s, (spot, initialized, deleting, drifted))| {
-        RandomNode {
-            kind,
-            pods,
-            spot,
-            initialized,
-            deleting,
-            pod_event_s,
-            drifted,
-        }
+        RandomNode { kind, pods, spot, initialized, deleting, pod_event_s, drifted }
     })
 }
 
 fn random_pool() -> impl Strategy<Value = Pool> {
-    let policy = prop::sample::select(vec![
-        Policy::WhenEmpty,
-        Policy::WhenEmptyOrUnderutilized,
-        Policy::Balanced,
-    ]);
-    let budget = prop_oneof![
-        (0u32..4).prop_map(AllowedNodes::Count),
-        (0u32..100).prop_map(AllowedNodes::Percent)
-    ];
+    let policy = prop::sample::select(vec![Policy::WhenEmpty, Policy::WhenEmptyOrUnderutilized, Policy::Balanced]);
+    let budget = prop_oneof![(0u32..4).prop_map(AllowedNodes::Count), (0u32..100).prop_map(AllowedNodes::Percent)];
     let gpu_limit = prop::option::of(0i64..40);
     (policy, budget, gpu_limit, 0u64..4000, any::<bool>()).prop_map(|(policy, nodes, gpu, after_s, spot)| {
         let mut pool = on_demand_pool();
@@ -312,14 +244,8 @@ fn random_pool() -> impl Strategy<Value = Pool> {
         Pool {
             policy,
             consolidate_after: Some(Span::from_secs(after_s)),
-            budgets: vec![Budget {
-                nodes,
-                ..Budget::default()
-            }],
-            limits: Limits {
-                gpu,
-                ..Limits::default()
-            },
+            budgets: vec![Budget { nodes, ..Budget::default() }],
+            limits: Limits { gpu, ..Limits::default() },
             ..pool
         }
     })
@@ -367,25 +293,16 @@ fn all_pods(view: &View) -> BTreeMap<PodId, PodView> {
 }
 
 fn daemon_demand(view: &View) -> Resources {
-    view.daemonsets
-        .iter()
-        .fold(Resources::default(), |s, d| s.plus(&d.demand()))
+    view.daemonsets.iter().fold(Resources::default(), |s, d| s.plus(&d.demand()))
 }
 
 /// Every option of a new node holds its pods and the DaemonSets.
 fn assert_new_node_fits(view: &View, node: &NewNode) {
     let pods = all_pods(view);
-    let demand = node
-        .pods
-        .iter()
-        .fold(daemon_demand(view), |s, p| s.plus(&pods[p].demand()));
+    let demand = node.pods.iter().fold(daemon_demand(view), |s, p| s.plus(&pods[p].demand()));
     assert!(!node.pods.is_empty() && node.options.contains(&node.launch.instance_type));
     for option in &node.options {
-        assert!(
-            demand.fits(&view.types[*option].allocatable()),
-            "{demand:?} on {}",
-            view.types[*option].name
-        );
+        assert!(demand.fits(&view.types[*option].allocatable()), "{demand:?} on {}", view.types[*option].name);
     }
 }
 
@@ -397,10 +314,7 @@ fn assert_existing_fit(view: &View, moves: &[(PodId, NodeId)]) {
         let node = view.node(target).expect("target exists");
         assert!(!node.deleting);
         let there = node.pods.iter().fold(daemon_demand(view), |s, p| s.plus(&p.demand()));
-        let all = moves
-            .iter()
-            .filter(|(_, n)| *n == target)
-            .fold(there, |s, (p, _)| s.plus(&pods[p].demand()));
+        let all = moves.iter().filter(|(_, n)| *n == target).fold(there, |s, (p, _)| s.plus(&pods[p].demand()));
         assert!(all.fits(&node.allocatable), "{all:?} on {:?}", node.allocatable);
     }
 }

@@ -35,10 +35,7 @@ pub fn given_up(created: Time, launched: Option<Time>, registered: Option<Time>,
 /// The Initialized condition: Ready, startup and ephemeral taints gone, and every resource that
 /// the NodeClaim requested is advertised.
 pub fn is_initialized(view: &View, node: &NodeView, requested: &Resources) -> bool {
-    let starting = NodeView {
-        initialized: false,
-        ..node.clone()
-    };
+    let starting = NodeView { initialized: false, ..node.clone() };
     let taints_left = node.taints.len() != super::taints::counting(view, &starting).len();
     let missing = |want: i64, have: i64| want > 0 && have == 0;
     let (have, want) = (&node.allocatable, requested);
@@ -46,10 +43,7 @@ pub fn is_initialized(view: &View, node: &NodeView, requested: &Resources) -> bo
         || missing(want.mem_mib, have.mem_mib)
         || missing(want.gpu, have.gpu)
         || missing(want.pods, have.pods)
-        || want
-            .extra
-            .iter()
-            .any(|(name, amount)| missing(*amount, have.extra.get(name).copied().unwrap_or(0)));
+        || want.extra.iter().any(|(name, amount)| missing(*amount, have.extra.get(name).copied().unwrap_or(0)));
     node.ready && !taints_left && !lacks
 }
 

@@ -67,11 +67,7 @@ pub struct Unschedulable {
 impl Unschedulable {
     pub(super) fn new(pod: PodId, by_pool: Vec<(usize, Refusal)>) -> Self {
         let reason = by_pool.iter().map(|(_, why)| why).max().cloned();
-        Unschedulable {
-            pod,
-            reason: reason.unwrap_or(Refusal::NoPool),
-            by_pool,
-        }
+        Unschedulable { pod, reason: reason.unwrap_or(Refusal::NoPool), by_pool }
     }
 }
 
@@ -86,11 +82,7 @@ pub struct ProvisionPlan {
 
 /// The price of the cheapest offering of a type that can be launched under `requirements`.
 pub fn cheapest_price(kind: &InstanceType, requirements: &Requirements) -> Option<Microusd> {
-    kind.offerings
-        .iter()
-        .filter(|o| o.can_launch() && o.matches(requirements))
-        .map(|o| o.price_microusd_per_hour)
-        .min()
+    kind.offerings.iter().filter(|o| o.can_launch() && o.matches(requirements)).map(|o| o.price_microusd_per_hour).min()
 }
 
 /// Orders types by their cheapest offering, then by name; types without one come last.
@@ -140,18 +132,9 @@ pub(super) fn new_node(
         .filter_map(|(key, r)| r.listed().and_then(|v| v.first()).map(|v| (key.clone(), v.clone())))
         .collect();
     let mut labels = node_labels(kind, view.pools.get(pool), &launch.zone, launch.capacity_type, &own);
-    for (key, value) in [
-        (super::types::ZONE, launch.zone.as_str()),
-        (super::types::INSTANCE_TYPE, kind.name.as_str()),
-    ] {
+    for (key, value) in [(super::types::ZONE, launch.zone.as_str()), (super::types::INSTANCE_TYPE, kind.name.as_str())]
+    {
         labels.insert(key.to_owned(), value.to_owned());
     }
-    Some(NewNode {
-        pool,
-        pods,
-        options,
-        requirements,
-        labels,
-        launch,
-    })
+    Some(NewNode { pool, pods, options, requirements, labels, launch })
 }

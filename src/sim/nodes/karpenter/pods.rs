@@ -98,10 +98,7 @@ impl PodView {
     }
     /// Requests with the pod's own slot.
     pub fn demand(&self) -> Resources {
-        Resources {
-            pods: 1,
-            ..self.requests.clone()
-        }
+        Resources { pods: 1, ..self.requests.clone() }
     }
     /// Neither finished nor being deleted.
     pub fn is_active(&self) -> bool {

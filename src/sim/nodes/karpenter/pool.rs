@@ -73,12 +73,7 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Budget {
-            nodes: AllowedNodes::Percent(10),
-            reasons: Vec::new(),
-            schedule: None,
-            duration: None,
-        }
+        Budget { nodes: AllowedNodes::Percent(10), reasons: Vec::new(), schedule: None, duration: None }
     }
 }
 
@@ -151,14 +146,7 @@ impl Pool {
 
 /// A Go duration (`1h30m`, `90s`, `1.5h`); `None` if it is not one or is negative.
 pub fn go_duration(text: &str) -> Option<Span> {
-    const UNITS: [(&str, f64); 6] = [
-        ("ms", 1e3),
-        ("us", 1.0),
-        ("ns", 1e-3),
-        ("h", 3.6e9),
-        ("m", 6e7),
-        ("s", 1e6),
-    ];
+    const UNITS: [(&str, f64); 6] = [("ms", 1e3), ("us", 1.0), ("ns", 1e-3), ("h", 3.6e9), ("m", 6e7), ("s", 1e6)];
     if text.is_empty() {
         return None;
     }

@@ -17,11 +17,7 @@ use std::collections::BTreeMap;
 pub fn provision(view: &View, _settings: &Settings, now: Time) -> ProvisionPlan {
     let catalogue = Catalogue::new(view);
     let jobs = pending_jobs(view).chain(deleting_jobs(view, now)).collect();
-    let mode = Mode {
-        without: &[],
-        closed_to_running: &[],
-        strict_reservations: true,
-    };
+    let mode = Mode { without: &[], closed_to_running: &[], strict_reservations: true };
     let outcome = Pass::new(&catalogue, &mode).run(jobs);
     ProvisionPlan {
         new_nodes: outcome.new_nodes,
@@ -67,9 +63,7 @@ impl IceMemory {
         self.until.insert(key, now + Self::REMEMBERED);
     }
     pub fn is_marked(&self, instance_type: &str, zone: &str, capacity_type: CapacityType, now: Time) -> bool {
-        self.until
-            .get(&(instance_type.to_owned(), zone.to_owned(), capacity_type))
-            .is_some_and(|until| now < *until)
+        self.until.get(&(instance_type.to_owned(), zone.to_owned(), capacity_type)).is_some_and(|until| now < *until)
     }
     /// Makes marked offerings of the view unavailable; leaves the others as they are.
     pub fn apply(&self, view: &mut View, now: Time) {

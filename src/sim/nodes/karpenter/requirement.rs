@@ -62,46 +62,26 @@ pub struct Requirement {
 impl Requirement {
     /// Any value, but the label must exist.
     pub fn exists() -> Self {
-        Requirement {
-            complement: true,
-            values: BTreeSet::new(),
-            at_least: None,
-            at_most: None,
-            min_values: None,
-        }
+        Requirement { complement: true, values: BTreeSet::new(), at_least: None, at_most: None, min_values: None }
     }
     /// The label must be absent.
     pub fn does_not_exist() -> Self {
-        Requirement {
-            complement: false,
-            ..Requirement::exists()
-        }
+        Requirement { complement: false, ..Requirement::exists() }
     }
     /// One of these values.
     pub fn one_of<S: Into<String>>(values: impl IntoIterator<Item = S>) -> Self {
-        Requirement {
-            complement: false,
-            values: values.into_iter().map(Into::into).collect(),
-            ..Requirement::exists()
-        }
+        Requirement { complement: false, values: values.into_iter().map(Into::into).collect(), ..Requirement::exists() }
     }
     /// From its written form. A bound that is no integer allows nothing.
     pub fn from_spec(spec: &RequirementSpec) -> Self {
         let number = || spec.values.first().and_then(|v| v.trim().parse::<i64>().ok());
         let bounded = |at_least: Option<i64>, at_most: Option<i64>| match (at_least, at_most) {
             (None, None) => Requirement::does_not_exist(),
-            (at_least, at_most) => Requirement {
-                at_least,
-                at_most,
-                ..Requirement::exists()
-            },
+            (at_least, at_most) => Requirement { at_least, at_most, ..Requirement::exists() },
         };
         let mut made = match spec.op {
             Operator::In => Requirement::one_of(spec.values.iter().cloned()),
-            Operator::NotIn => Requirement {
-                complement: true,
-                ..Requirement::one_of(spec.values.iter().cloned())
-            },
+            Operator::NotIn => Requirement { complement: true, ..Requirement::one_of(spec.values.iter().cloned()) },
             Operator::Exists => Requirement::exists(),
             Operator::DoesNotExist => Requirement::does_not_exist(),
             Operator::Gt => bounded(number().map(|n| n.saturating_add(1)), None),
@@ -132,11 +112,7 @@ impl Requirement {
     }
     /// `NotIn` or `DoesNotExist`: satisfied by a missing label.
     pub fn accepts_absence(&self) -> bool {
-        if self.complement {
-            !self.values.is_empty()
-        } else {
-            self.values.is_empty()
-        }
+        if self.complement { !self.values.is_empty() } else { self.values.is_empty() }
     }
     /// The listed values, if the allowed ones are a list.
     pub fn listed(&self) -> Option<&BTreeSet<String>> {
@@ -154,17 +130,10 @@ impl Requirement {
         if let (Some(low), Some(high)) = (at_least, at_most)
             && low > high
         {
-            return Requirement {
-                min_values,
-                ..Requirement::does_not_exist()
-            };
+            return Requirement { min_values, ..Requirement::does_not_exist() };
         }
         let complement = self.complement && other.complement;
-        let bounds = Requirement {
-            at_least,
-            at_most,
-            ..Requirement::exists()
-        };
+        let bounds = Requirement { at_least, at_most, ..Requirement::exists() };
         let all: BTreeSet<&String> = match (self.complement, other.complement) {
             (true, true) => self.values.union(&other.values).collect(),
             (true, false) => other.values.difference(&self.values).collect(),
@@ -249,11 +218,7 @@ impl Requirements {
     /// The first key on which the two exclude each other. Keys that only one side has do not.
     pub fn conflict<'a>(&self, other: &'a Requirements) -> Option<&'a str> {
         let clash = |key: &String, theirs: &Requirement| self.0.get(key).is_some_and(|ours| !ours.meets(theirs));
-        other
-            .0
-            .iter()
-            .find(|(key, theirs)| clash(key, theirs))
-            .map(|(key, _)| key.as_str())
+        other.0.iter().find(|(key, theirs)| clash(key, theirs)).map(|(key, _)| key.as_str())
     }
 
     /// Why something with the requirements `incoming` (a pod) cannot go where `self` holds: the

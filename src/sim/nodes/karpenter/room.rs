@@ -26,9 +26,7 @@ impl<'a> Standing<'a> {
         let present = || node.pods.iter().filter(|p| !p.terminal);
         let demand_of = |sum: Resources, pod: &PodView| sum.plus(&pod.demand());
         let used = present().fold(Resources::default(), demand_of);
-        let daemons_used = present()
-            .filter(|p| p.owner == Owner::DaemonSet)
-            .fold(Resources::default(), demand_of);
+        let daemons_used = present().filter(|p| p.owner == Owner::DaemonSet).fold(Resources::default(), demand_of);
         let runs = |daemon: &PodView, wants: &Requirements| {
             untolerated(&taints, &daemon.tolerations, true).is_none() && labels.refuses(wants, |_| false).is_none()
         };
@@ -39,9 +37,7 @@ impl<'a> Standing<'a> {
             .filter(|(daemon, wants)| runs(daemon, wants))
             .fold(Resources::default(), |sum, (daemon, _)| demand_of(sum, daemon));
         Standing {
-            free: expected_allocatable(view, node)
-                .minus(&used)
-                .minus(&daemons.minus(&daemons_used).floored()),
+            free: expected_allocatable(view, node).minus(&used).minus(&daemons.minus(&daemons_used).floored()),
             labels,
             taints,
             anti_affinity: present().filter_map(|p| p.anti_affinity_host.as_deref()).collect(),
@@ -60,12 +56,7 @@ pub(super) struct Existing<'a, 'c> {
 
 impl<'a, 'c> Existing<'a, 'c> {
     pub fn new(standing: &'c Standing<'a>, closed_to_running: bool) -> Self {
-        Existing {
-            standing,
-            free: standing.free.clone(),
-            joined: BTreeSet::new(),
-            closed_to_running,
-        }
+        Existing { standing, free: standing.free.clone(), joined: BTreeSet::new(), closed_to_running }
     }
 
     /// Whether the pod may go here, and fits.
@@ -98,9 +89,7 @@ fn expected_allocatable(view: &View, node: &NodeView) -> Resources {
 
 /// A pod of the same anti-affinity group is there already.
 pub(super) fn shares_host(present: &BTreeSet<&str>, pod: &PodView) -> bool {
-    pod.anti_affinity_host
-        .as_deref()
-        .is_some_and(|group| present.contains(group))
+    pod.anti_affinity_host.as_deref().is_some_and(|group| present.contains(group))
 }
 
 /// What is left of a pool's limits; only limited resources are named.
@@ -118,11 +107,7 @@ impl Remaining {
             ("nodes", limits.nodes),
         ];
         let mut left: BTreeMap<String, i64> = limits.extra.clone();
-        left.extend(
-            named
-                .into_iter()
-                .filter_map(|(name, limit)| Some((name.to_owned(), limit?))),
-        );
+        left.extend(named.into_iter().filter_map(|(name, limit)| Some((name.to_owned(), limit?))));
         let mut remaining = Remaining(left);
         for node in &view.nodes {
             if node.pool == Some(pool) && !node.deleting && !without.contains(&node.id) {

@@ -30,12 +30,7 @@ pub(super) struct Job<'a> {
 
 impl<'a> Job<'a> {
     pub fn new(pod: &'a PodView, running: bool) -> Self {
-        Job {
-            pod,
-            running,
-            demand: pod.demand(),
-            wants: pod.node_requirements(),
-        }
+        Job { pod, running, demand: pod.demand(), wants: pod.node_requirements() }
     }
 }
 
@@ -99,12 +94,7 @@ impl<'a, 'c> Pass<'a, 'c> {
             .types
             .iter()
             .enumerate()
-            .flat_map(|(t, kind)| {
-                kind.offerings
-                    .iter()
-                    .enumerate()
-                    .map(move |(o, offering)| ((t, o), offering))
-            })
+            .flat_map(|(t, kind)| kind.offerings.iter().enumerate().map(move |(o, offering)| ((t, o), offering)))
             .filter(|(_, o)| o.capacity_type == CapacityType::Reserved && o.can_launch())
             .map(|(key, o)| (key, o.reservation_left.unwrap_or(u32::MAX)))
             .collect();
@@ -112,15 +102,10 @@ impl<'a, 'c> Pass<'a, 'c> {
             catalogue,
             existing,
             open: Vec::new(),
-            remaining: (0..view.pools.len())
-                .map(|pool| Remaining::of(catalogue, pool, mode.without))
-                .collect(),
+            remaining: (0..view.pools.len()).map(|pool| Remaining::of(catalogue, pool, mode.without)).collect(),
             reservations_left,
             strict_reservations: mode.strict_reservations,
-            relaxable: view
-                .pools
-                .iter()
-                .any(|p| p.taints.iter().any(|t| t.effect == Effect::PreferNoSchedule)),
+            relaxable: view.pools.iter().any(|p| p.taints.iter().any(|t| t.effect == Effect::PreferNoSchedule)),
         }
     }
 
@@ -151,27 +136,18 @@ impl<'a, 'c> Pass<'a, 'c> {
                 }
             }
         }
-        let mut unschedulable: Vec<_> = refused
-            .into_iter()
-            .map(|(pod, why)| Unschedulable::new(pod, why))
-            .collect();
+        let mut unschedulable: Vec<_> = refused.into_iter().map(|(pod, why)| Unschedulable::new(pod, why)).collect();
         let mut new_nodes = Vec::new();
         for open in std::mem::take(&mut self.open) {
             let pool = open.pool;
             let pods = open.pods.clone();
             match self.finish(open) {
                 Some(node) => new_nodes.push(node),
-                None => unschedulable.extend(
-                    pods.into_iter()
-                        .map(|pod| Unschedulable::new(pod, vec![(pool, Refusal::NoOffering)])),
-                ),
+                None => unschedulable
+                    .extend(pods.into_iter().map(|pod| Unschedulable::new(pod, vec![(pool, Refusal::NoOffering)]))),
             }
         }
-        Outcome {
-            new_nodes,
-            on_existing,
-            unschedulable,
-        }
+        Outcome { new_nodes, on_existing, unschedulable }
     }
 
     /// Places a pod; `Ok(Some(node))` on an existing node, `Ok(None)` on a new one.
@@ -223,9 +199,7 @@ impl<'a, 'c> Pass<'a, 'c> {
             let mut fresh = Open {
                 pool,
                 requirements: self.catalogue.pool_requirements[pool].clone(),
-                types: (0..kinds.len())
-                    .filter(|t| self.remaining[pool].allows(&kinds[*t].capacity))
-                    .collect(),
+                types: (0..kinds.len()).filter(|t| self.remaining[pool].allows(&kinds[*t].capacity)).collect(),
                 demand: Resources::default(),
                 pods: Vec::new(),
                 anti_affinity: BTreeSet::new(),
@@ -281,12 +255,7 @@ impl<'a, 'c> Pass<'a, 'c> {
             return Err(Refusal::MinValues { key });
         }
         let held = self.reservations(open, &types, &requirements)?;
-        Ok(Narrowed {
-            requirements,
-            types,
-            demand,
-            held,
-        })
+        Ok(Narrowed { requirements, types, demand, held })
     }
 
     /// The node's types that satisfy the requirements, are large enough and can be had.
@@ -314,19 +283,14 @@ impl<'a, 'c> Pass<'a, 'c> {
     }
 
     fn fits(&self, pool: usize, index: usize, demand: &Resources) -> bool {
-        demand
-            .plus(&self.catalogue.daemon_overhead[pool][index])
-            .fits(&self.catalogue.allocatable[index])
+        demand.plus(&self.catalogue.daemon_overhead[pool][index]).fits(&self.catalogue.allocatable[index])
     }
 
     fn matches_but_for_offerings(&self, index: usize, requirements: &Requirements) -> bool {
         let own = &self.catalogue.type_requirements[index];
         let mut without = requirements.clone();
         without.set(ZONE, own.get(ZONE).cloned().unwrap_or_else(Requirement::exists));
-        without.set(
-            CAPACITY_TYPE,
-            own.get(CAPACITY_TYPE).cloned().unwrap_or_else(Requirement::exists),
-        );
+        without.set(CAPACITY_TYPE, own.get(CAPACITY_TYPE).cloned().unwrap_or_else(Requirement::exists));
         own.conflict(&without).is_none()
     }
 

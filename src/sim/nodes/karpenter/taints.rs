@@ -45,11 +45,7 @@ pub struct Toleration {
 
 impl Toleration {
     pub fn tolerates(&self, taint: &Taint) -> bool {
-        let key = if self.key.is_empty() {
-            self.op == TolerationOp::Exists
-        } else {
-            self.key == taint.key
-        };
+        let key = if self.key.is_empty() { self.op == TolerationOp::Exists } else { self.key == taint.key };
         let value = self.op == TolerationOp::Exists || self.value == taint.value;
         key && value && self.effect.is_none_or(|effect| effect == taint.effect)
     }
@@ -81,9 +77,5 @@ pub fn counting(view: &View, node: &NodeView) -> Vec<Taint> {
     };
     let startup = view.pools.get(pool).map_or(&[][..], |p| &p.startup_taints);
     let is_startup = |taint: &Taint| startup.iter().any(|s| s.key == taint.key && s.effect == taint.effect);
-    node.taints
-        .iter()
-        .filter(|t| !is_startup(t) && !goes_away_by_itself(t))
-        .cloned()
-        .collect()
+    node.taints.iter().filter(|t| !is_startup(t) && !goes_away_by_itself(t)).cloned().collect()
 }

@@ -38,13 +38,7 @@ pub struct Resources {
 
 impl Resources {
     pub fn new(cpu_m: i64, mem_mib: i64, gpu: i64, pods: i64) -> Self {
-        Resources {
-            cpu_m,
-            mem_mib,
-            gpu,
-            pods,
-            extra: BTreeMap::new(),
-        }
+        Resources { cpu_m, mem_mib, gpu, pods, extra: BTreeMap::new() }
     }
     fn combine(&self, other: &Resources, f: impl Fn(i64, i64) -> i64) -> Resources {
         let mut extra = self.extra.clone();
@@ -88,14 +82,8 @@ impl Resources {
         if free.amounts().iter().chain(free.extra.values()).any(|have| *have < 0) {
             return false;
         }
-        self.amounts()
-            .iter()
-            .zip(free.amounts())
-            .all(|(want, have)| *want <= have)
-            && self
-                .extra
-                .iter()
-                .all(|(name, want)| *want <= free.extra.get(name).copied().unwrap_or(0))
+        self.amounts().iter().zip(free.amounts()).all(|(want, have)| *want <= have)
+            && self.extra.iter().all(|(name, want)| *want <= free.extra.get(name).copied().unwrap_or(0))
     }
 }
 
@@ -167,9 +155,7 @@ impl InstanceType {
     }
     /// The offering of this zone and capacity type.
     pub fn offering(&self, zone: &str, capacity_type: CapacityType) -> Option<&Offering> {
-        self.offerings
-            .iter()
-            .find(|o| o.zone == zone && o.capacity_type == capacity_type)
+        self.offerings.iter().find(|o| o.zone == zone && o.capacity_type == capacity_type)
     }
 }
 
@@ -181,16 +167,11 @@ pub fn node_labels(
     capacity_type: CapacityType,
     own: &BTreeMap<String, String>,
 ) -> BTreeMap<String, String> {
-    let mut labels = BTreeMap::from([
-        (ARCH.to_owned(), "amd64".to_owned()),
-        (OS.to_owned(), "linux".to_owned()),
-    ]);
+    let mut labels = BTreeMap::from([(ARCH.to_owned(), "amd64".to_owned()), (OS.to_owned(), "linux".to_owned())]);
     labels.extend(instance_type.labels.clone());
-    for (key, value) in [
-        (INSTANCE_TYPE, instance_type.name.as_str()),
-        (ZONE, zone),
-        (CAPACITY_TYPE, capacity_type.label()),
-    ] {
+    for (key, value) in
+        [(INSTANCE_TYPE, instance_type.name.as_str()), (ZONE, zone), (CAPACITY_TYPE, capacity_type.label())]
+    {
         labels.insert(key.to_owned(), value.to_owned());
     }
     if let Some(pool) = pool {
@@ -325,11 +306,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings {
-            batch_idle: Span::from_secs(1),
-            batch_max: Span::from_secs(10),
-            spot_to_spot: false,
-        }
+        Settings { batch_idle: Span::from_secs(1), batch_max: Span::from_secs(10), spot_to_spot: false }
     }
 }
 

@@ -49,15 +49,10 @@ fn not_ready(session: &Session, job: usize) -> Option<Why> {
         return None;
     }
     if job.queue.is_none() {
-        return Some(Why::UnknownQueue {
-            queue: group.queue.clone(),
-        });
+        return Some(Why::UnknownQueue { queue: group.queue.clone() });
     }
     let exist = job.alive - job.gated;
-    (exist < group.min_member).then_some(Why::Partners {
-        exist,
-        need: group.min_member,
-    })
+    (exist < group.min_member).then_some(Why::Partners { exist, need: group.min_member })
 }
 
 /// A deferral for a reason that is not about nodes.
@@ -73,11 +68,7 @@ fn try_job(session: &mut Session, job: usize, decisions: &mut Vec<KaiDecision>) 
     };
     let request = session.jobs[job].next_request;
     if let Err(limit) = session.queues.check(queue, request, group.preemptible) {
-        let why = if limit.is_limit {
-            Why::OverLimit(limit)
-        } else {
-            Why::NonPreemptibleOverQuota(limit)
-        };
+        let why = if limit.is_limit { Why::OverLimit(limit) } else { Why::NonPreemptibleOverQuota(limit) };
         decisions.push(without_fit(session, job, why));
         return false;
     }
@@ -147,9 +138,8 @@ pub fn place_each(
         let (task, class) = (j.pending[i], j.classes[i]);
         let request = session.view.groups[j.group].tasks[task as usize].request;
         candidates.select(session, class, domain);
-        let node = candidates
-            .same_again(session, request)
-            .or_else(|| best_node(session, &candidates.nodes, request, ranks));
+        let node =
+            candidates.same_again(session, request).or_else(|| best_node(session, &candidates.nodes, request, ranks));
         let Some(node) = node else {
             if until_failure {
                 break;
@@ -163,12 +153,7 @@ pub fn place_each(
             session.idle[n] = session.idle[n].minus(request);
         }
         candidates.last = (!pipelined).then_some((node, request));
-        steps.push(Step {
-            task,
-            node,
-            request,
-            pipelined,
-        });
+        steps.push(Step { task, node, request, pipelined });
     }
     steps
 }
@@ -217,11 +202,7 @@ impl Candidates {
 
 impl Session<'_> {
     fn placement(&self, request: Amounts) -> Placement {
-        if request.gpus > 0 {
-            self.settings.gpu_placement
-        } else {
-            self.settings.cpu_placement
-        }
+        if request.gpus > 0 { self.settings.gpu_placement } else { self.settings.cpu_placement }
     }
 }
 
@@ -243,11 +224,7 @@ fn best_node(session: &Session, nodes: &[u32], request: Amounts, ranks: &[u8]) -
         let allocatable = session.total[n];
         let rank = ranks.get(n).copied().unwrap_or(0);
         let coarse = (rank, request.fits(session.idle[n]), wants_gpus || allocatable.gpus == 0);
-        let (free, of) = if wants_gpus {
-            (left.gpus, allocatable.gpus)
-        } else {
-            (left.cpu_m, allocatable.cpu_m)
-        };
+        let (free, of) = if wants_gpus { (left.gpus, allocatable.gpus) } else { (left.cpu_m, allocatable.cpu_m) };
         let better = match &best {
             None => true,
             Some((_, c, _)) if coarse != *c => coarse > *c,
@@ -299,24 +276,13 @@ fn commit(session: &mut Session, job: usize, mut steps: Vec<Step>, extra: bool) 
     j.active += steps.len() as u32;
     j.active_on.extend(steps.iter().map(|s| s.node));
     j.set_next_request(group);
-    let placed = |s: &Step| Placed {
-        pod: group.tasks[s.task as usize].pod,
-        node: session.nodes[s.node as usize].id,
-    };
+    let placed = |s: &Step| Placed { pod: group.tasks[s.task as usize].pod, node: session.nodes[s.node as usize].id };
     let placements = steps.iter().map(placed).collect();
     let group = group.id;
     if pipelined {
-        KaiDecision::Pipelined {
-            group,
-            placements,
-            extra,
-        }
+        KaiDecision::Pipelined { group, placements, extra }
     } else {
-        KaiDecision::GangPlaced {
-            group,
-            placements,
-            extra,
-        }
+        KaiDecision::GangPlaced { group, placements, extra }
     }
 }
 
@@ -330,10 +296,7 @@ struct JobOrder {
 impl JobOrder {
     fn new(session: &Session) -> JobOrder {
         let queues = session.queues.list.len();
-        JobOrder {
-            leaves: vec![BTreeSet::new(); queues],
-            waiting: vec![0; queues],
-        }
+        JobOrder { leaves: vec![BTreeSet::new(); queues], waiting: vec![0; queues] }
     }
 
     fn count(&mut self, session: &Session, leaf: usize, up: bool) {

@@ -30,12 +30,7 @@ impl<'s, 'a> Greedy<'s, 'a> {
                 _ => runs.push((request, j.classes[i], 1)),
             }
         }
-        Greedy {
-            session,
-            runs,
-            fit: 0,
-            total: count as u32,
-        }
+        Greedy { session, runs, fit: 0, total: count as u32 }
     }
 
     /// How many pods these nodes take.
@@ -90,12 +85,5 @@ pub fn attempt_key(session: &Session, job: usize) -> Option<AttemptKey> {
     if topology.required.is_some() && !session.jobs[job].active_on.is_empty() {
         return None;
     }
-    Some((
-        request.gpus,
-        request.cpu_m,
-        request.mem_mib,
-        class,
-        count,
-        topology.clone(),
-    ))
+    Some((request.gpus, request.cpu_m, request.mem_mib, class, count, topology.clone()))
 }

@@ -32,12 +32,7 @@ impl Depths {
             return Err(named.clone());
         }
         let outer = required.unwrap_or(0);
-        Ok(Depths {
-            outer,
-            inner: preferred.unwrap_or(outer).max(outer),
-            preferred,
-            required: required.is_some(),
-        })
+        Ok(Depths { outer, inner: preferred.unwrap_or(outer).max(outer), preferred, required: required.is_some() })
     }
 }
 
@@ -50,10 +45,7 @@ pub struct Domains {
 
 impl Domains {
     pub fn of(session: &Session, job: usize, depths: &Depths) -> Domains {
-        let mut domains = Domains {
-            candidates: Vec::new(),
-            ranks: Vec::new(),
-        };
+        let mut domains = Domains { candidates: Vec::new(), ranks: Vec::new() };
         let Some(tree) = &session.tree else { return domains };
         let (start, count) = attempt(session, job);
         let need = count as u32;
@@ -87,10 +79,7 @@ pub fn domain_fits(session: &Session, job: usize, depths: &Depths) -> Vec<u32> {
     let (_, need) = attempt(session, job);
     let greedy = Greedy::new(session, job);
     let pins: &[u32] = if depths.required { &j.active_on } else { &[] };
-    let pinned: Vec<usize> = pins
-        .iter()
-        .filter_map(|n| tree.path(*n).get(depths.outer).copied())
-        .collect();
+    let pinned: Vec<usize> = pins.iter().filter_map(|n| tree.path(*n).get(depths.outer).copied()).collect();
     let is_open = |path: &[usize]| pins.is_empty() || pinned.contains(&path[depths.outer]);
     match greedy.runs[..] {
         [(request, class, waiting)] => {

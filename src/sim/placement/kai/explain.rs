@@ -32,12 +32,7 @@ pub fn explain(session: &mut Session, job: usize) -> Deferred {
     };
     let own = without_fit(session, job, Why::NoFreeGpu);
     if let Some(known) = session.failed.get(&key) {
-        return Deferred {
-            group: own.group,
-            need: own.need,
-            extra: own.extra,
-            ..known.clone()
-        };
+        return Deferred { group: own.group, need: own.need, extra: own.extra, ..known.clone() };
     }
     let report = explain_afresh(session, job);
     session.failed.insert(key, report.clone());
@@ -70,10 +65,8 @@ fn explain_afresh(session: &mut Session, job: usize) -> Deferred {
         if let Some(level) = &group.topology.required
             && Greedy::new(session, job).fit(everywhere.iter().copied()) >= need as u32
         {
-            report.why = Why::Topology {
-                level: level.clone(),
-                best_domain_free_gpus: most_free_gpus(session, job, &open),
-            };
+            report.why =
+                Why::Topology { level: level.clone(), best_domain_free_gpus: most_free_gpus(session, job, &open) };
         }
         return report;
     }
@@ -195,16 +188,9 @@ fn reason(
         places >= unplaced
     };
     let gpus = Amounts::of_gpus(request.gpus);
-    let gpus_and_cpu = Amounts {
-        cpu_m: request.cpu_m,
-        ..gpus
-    };
+    let gpus_and_cpu = Amounts { cpu_m: request.cpu_m, ..gpus };
     if fits(gpus, false) {
-        return if fits(gpus_and_cpu, false) {
-            Why::Memory
-        } else {
-            Why::Cpu
-        };
+        return if fits(gpus_and_cpu, false) { Why::Memory } else { Why::Cpu };
     }
     if fits(gpus, true) {
         return Why::DevicePlugin;

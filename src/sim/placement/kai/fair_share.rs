@@ -34,10 +34,7 @@ impl Claim<'_> {
 /// `total`. The rest goes to the highest priority first, by weight, in whole units; what
 /// rounding left over follows one unit at a time, largest remainder first.
 pub fn fair_shares(total: f64, claims: &[Claim]) -> (Vec<f64>, f64) {
-    let mut shares: Vec<f64> = claims
-        .iter()
-        .map(|c| c.deserved.unwrap_or(total).min(c.requestable()))
-        .collect();
+    let mut shares: Vec<f64> = claims.iter().map(|c| c.deserved.unwrap_or(total).min(c.requestable())).collect();
     let mut left = total - shares.iter().sum::<f64>();
     if left <= 0.0 {
         return (shares, 0.0);
@@ -120,15 +117,7 @@ mod tests {
     use super::*;
 
     fn claim(name: &str, deserved: f64, weight: f64, priority: i32, request: f64) -> Claim<'_> {
-        Claim {
-            deserved: Some(deserved),
-            limit: None,
-            weight,
-            priority,
-            request,
-            created: Time::ZERO,
-            name,
-        }
+        Claim { deserved: Some(deserved), limit: None, weight, priority, request, created: Time::ZERO, name }
     }
 
     #[test]

@@ -22,11 +22,7 @@ fn deferred(decisions: &[KaiDecision]) -> &Deferred {
 }
 
 fn view(nodes: Vec<crate::sim::placement::view::NodeView>, groups: Vec<GroupView>) -> View {
-    View {
-        nodes,
-        groups,
-        queues: vec![queue()],
-    }
+    View { nodes, groups, queues: vec![queue()] }
 }
 
 #[test]
@@ -44,14 +40,7 @@ fn gang_of_eight_starts_with_the_eighth_gpu() {
     let mut view = trap(KAI);
     view.nodes[1].free.gpus = 4;
     let decisions = cycle(&view, &KaiSettings::default());
-    let [
-        KaiDecision::GangPlaced {
-            placements,
-            extra: false,
-            ..
-        },
-    ] = &decisions[..]
-    else {
+    let [KaiDecision::GangPlaced { placements, extra: false, .. }] = &decisions[..] else {
         panic!("{decisions:?}");
     };
     assert_eq!(placements.len(), 8);
@@ -99,15 +88,8 @@ fn each_layer_gets_the_blame_when_it_alone_is_in_the_way() {
     v.queues[0].gpus.limit = Some(3.0);
     assert!(matches!(why(&v), Why::OverLimit(l) if l.bound == 3.0 && l.asked == 4.0));
     let mut v = base();
-    v.queues[0].gpus = Quota {
-        deserved: Some(2.0),
-        limit: None,
-        over_quota_weight: 1.0,
-    };
-    assert!(matches!(
-        cycle(&v, &KaiSettings::default())[..],
-        [KaiDecision::GangPlaced { .. }]
-    ));
+    v.queues[0].gpus = Quota { deserved: Some(2.0), limit: None, over_quota_weight: 1.0 };
+    assert!(matches!(cycle(&v, &KaiSettings::default())[..], [KaiDecision::GangPlaced { .. }]));
     v.groups[0].preemptible = false;
     assert!(matches!(why(&v), Why::NonPreemptibleOverQuota(l) if l.bound == 2.0));
 }
@@ -150,10 +132,7 @@ fn racked(mut group: GroupView) -> GroupView {
 }
 
 fn rack_settings() -> KaiSettings {
-    KaiSettings {
-        levels: vec!["rack".to_owned()],
-        ..KaiSettings::default()
-    }
+    KaiSettings { levels: vec!["rack".to_owned()], ..KaiSettings::default() }
 }
 
 #[test]
@@ -161,10 +140,7 @@ fn required_rack_keeps_a_gang_waiting_although_the_cluster_has_room() {
     let v = view(racks([4, 2, 4, 1]), vec![racked(group(1, KAI, 8, 8))]);
     let decisions = cycle(&v, &rack_settings());
     let d = deferred(&decisions);
-    let why = Why::Topology {
-        level: "rack".into(),
-        best_domain_free_gpus: 6,
-    };
+    let why = Why::Topology { level: "rack".into(), best_domain_free_gpus: 6 };
     assert_eq!(d.why, why);
     assert_eq!((d.fit, d.need, d.gpus_missing, d.counts.total), (6, 8, 2, 2));
 }
@@ -192,10 +168,7 @@ fn unknown_level_is_named() {
 fn spread_takes_the_emptiest_node_and_binpack_the_fullest() {
     let first = |placement| {
         let v = view(vec![node(0, "a", 8, 3), node(1, "b", 4, 4)], vec![group(1, KAI, 1, 1)]);
-        let settings = KaiSettings {
-            gpu_placement: placement,
-            ..KaiSettings::default()
-        };
+        let settings = KaiSettings { gpu_placement: placement, ..KaiSettings::default() };
         match &cycle(&v, &settings)[..] {
             [KaiDecision::GangPlaced { placements, .. }] => placements[0].node,
             other => panic!("{other:?}"),
@@ -223,10 +196,8 @@ fn stale_gang_is_evicted_after_its_grace_and_forgiven_when_whole() {
     }
     let mut v = view(vec![node(0, "a", 2, 0)], vec![gang]);
     let settings = KaiSettings::default();
-    let evicted = |d: &[KaiDecision]| {
-        d.iter()
-            .any(|d| matches!(d, KaiDecision::StaleEvicted { pods, .. } if pods.len() == 2))
-    };
+    let evicted =
+        |d: &[KaiDecision]| d.iter().any(|d| matches!(d, KaiDecision::StaleEvicted { pods, .. } if pods.len() == 2));
     let (d, memory) = decide(&v, &settings, KaiMemory::default(), Time::from_secs(10));
     assert!(!evicted(&d));
     assert_eq!(memory.next_wakeup(&settings), Some(Time::from_secs(70)));
@@ -279,11 +250,7 @@ mod properties {
                 }
                 g.topology.required = gang.required.then(|| "rack".into());
                 g.topology.preferred = gang.preferred.then(|| "rack".into());
-                if gang.zone < 2 {
-                    selecting(g, "zone", &gang.zone.to_string())
-                } else {
-                    g
-                }
+                if gang.zone < 2 { selecting(g, "zone", &gang.zone.to_string()) } else { g }
             });
             view(nodes.collect(), groups.collect())
         })
@@ -378,19 +345,11 @@ mod properties {
     fn target_less(v: &View, d: &Deferred, settings: &KaiSettings) -> Result<(), TestCaseError> {
         let g = &v.groups[d.group.index()];
         let mut less = v.clone();
-        let target = less
-            .nodes
-            .iter_mut()
-            .find(|n| fit::exclusion(n, &g.tasks[0].rules).is_none())
-            .unwrap();
+        let target = less.nodes.iter_mut().find(|n| fit::exclusion(n, &g.tasks[0].rules).is_none()).unwrap();
         target.allocatable.gpus += d.gpus_missing - 1;
         target.free.gpus += d.gpus_missing - 1;
         let again = cycle(&less, settings);
-        prop_assert!(
-            matches!(&again[0], KaiDecision::GangDeferred(x) if x.gpus_missing == 1),
-            "{:?}",
-            again[0]
-        );
+        prop_assert!(matches!(&again[0], KaiDecision::GangDeferred(x) if x.gpus_missing == 1), "{:?}", again[0]);
         Ok(())
     }
 }

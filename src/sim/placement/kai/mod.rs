@@ -109,19 +109,11 @@ pub enum KaiDecision {
         extra: bool,
     },
     /// These pods have a place once terminating pods are gone; nothing is bound yet.
-    Pipelined {
-        group: GroupId,
-        placements: Vec<Placed>,
-        extra: bool,
-    },
+    Pipelined { group: GroupId, placements: Vec<Placed>, extra: bool },
     /// Nothing of it is placed.
     GangDeferred(Deferred),
     /// These pods are evicted: the gang has been below its minimum for too long.
-    StaleEvicted {
-        group: GroupId,
-        pods: Vec<PodId>,
-        stale_for: Span,
-    },
+    StaleEvicted { group: GroupId, pods: Vec<PodId>, stale_for: Span },
 }
 
 /// A gang, or a single pod above a gang's minimum, that has no place.
@@ -202,20 +194,10 @@ pub struct QueueLimit {
 
 impl QueueLimit {
     fn over_limit(queue: Text, resource: LimitedResource, used: f64, asked: f64, bound: f64) -> QueueLimit {
-        QueueLimit {
-            queue,
-            resource,
-            used,
-            asked,
-            bound,
-            is_limit: true,
-        }
+        QueueLimit { queue, resource, used, asked, bound, is_limit: true }
     }
     fn over_quota(queue: Text, resource: LimitedResource, used: f64, asked: f64, bound: f64) -> QueueLimit {
-        QueueLimit {
-            is_limit: false,
-            ..QueueLimit::over_limit(queue, resource, used, asked, bound)
-        }
+        QueueLimit { is_limit: false, ..QueueLimit::over_limit(queue, resource, used, asked, bound) }
     }
 }
 

@@ -81,12 +81,7 @@ impl<'a> Queues<'a> {
             }
         }
         let roots = (0..list.len()).filter(|i| list[*i].parent.is_none()).collect();
-        Queues {
-            views,
-            list,
-            roots,
-            total: [0.0; 3],
-        }
+        Queues { views, list, roots, total: [0.0; 3] }
     }
 
     /// The leaf of that name.
@@ -197,10 +192,7 @@ impl<'a> Queues<'a> {
             .then_with(|| qb.priority.cmp(&qa.priority))
             .then_with(|| false_first(qa.uses_without_share(a_with), qb.uses_without_share(b_with)))
             .then_with(|| {
-                let (x, y) = (
-                    qa.dominant_share(a_with, self.total),
-                    qb.dominant_share(b_with, self.total),
-                );
+                let (x, y) = (qa.dominant_share(a_with, self.total), qb.dominant_share(b_with, self.total));
                 x.total_cmp(&y)
             })
             .then_with(|| {
@@ -227,9 +219,7 @@ impl Queue {
 
     /// The larger of quota and fair share, capped by the limit; infinite if nothing bounds it.
     fn allocatable_share(&self, r: usize) -> f64 {
-        let share = self.quotas[r]
-            .deserved
-            .map_or(f64::INFINITY, |d| d.max(self.fair_share[r]));
+        let share = self.quotas[r].deserved.map_or(f64::INFINITY, |d| d.max(self.fair_share[r]));
         self.quotas[r].limit.map_or(share, |limit| share.min(limit))
     }
 
@@ -241,11 +231,7 @@ impl Queue {
         let share = |r: usize| {
             let of = self.allocatable_share(r);
             let of = if of.is_finite() { of } else { total[r] };
-            if of == 0.0 {
-                allocated[r] * NO_SHARE_PENALTY
-            } else {
-                allocated[r] / of
-            }
+            if of == 0.0 { allocated[r] * NO_SHARE_PENALTY } else { allocated[r] / of }
         };
         share(0).max(share(1)).max(share(2))
     }

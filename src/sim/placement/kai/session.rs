@@ -79,11 +79,7 @@ impl<'a> Session<'a> {
         let releasing = nodes.iter().map(|n| usable(n, n.releasing));
         let left: Vec<Amounts> = idle.iter().zip(releasing).map(|(i, r)| i.plus(r)).collect();
         let wants_topology = |g: &GroupView| !g.topology.is_none() && *g.scheduler_name == *settings.scheduler_name;
-        let tree = view
-            .groups
-            .iter()
-            .any(wants_topology)
-            .then(|| Tree::new(&settings.levels, &nodes, &left));
+        let tree = view.groups.iter().any(wants_topology).then(|| Tree::new(&settings.levels, &nodes, &left));
         let mut session = Session {
             view,
             settings,

@@ -28,11 +28,7 @@ pub fn evict(session: &Session, mut memory: KaiMemory, now: Time, decisions: &mu
         let bound = group.tasks.iter().filter(|t| matches!(t.state, TaskState::Bound(_)));
         let pods: Vec<_> = bound.map(|t| t.pod).collect();
         if !pods.is_empty() {
-            decisions.push(KaiDecision::StaleEvicted {
-                group: group.id,
-                pods,
-                stale_for,
-            });
+            decisions.push(KaiDecision::StaleEvicted { group: group.id, pods, stale_for });
         }
     }
     memory

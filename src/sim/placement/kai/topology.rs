@@ -150,11 +150,7 @@ impl Domain {
         for (asked, free) in asks.into_iter().zip(self.left) {
             if asked > 0 {
                 // A domain without the resource ranks as overfull.
-                let ratio = if free == 0 {
-                    1000.0
-                } else {
-                    f64::from(asked) / free as f64
-                };
+                let ratio = if free == 0 { 1000.0 } else { f64::from(asked) / free as f64 };
                 most = most.max(ratio);
             }
         }

@@ -23,10 +23,7 @@ fn seven_of_eight_start_and_the_eighth_lacks_one_gpu() {
     let decisions = run(&mut view, &KubeSettings::default());
     let bound = decisions.iter().filter(|d| matches!(d, KubeDecision::Bind { .. }));
     assert_eq!(bound.count(), 7);
-    let Some(KubeDecision::Unschedulable {
-        counts, gpus_missing, ..
-    }) = decisions.last()
-    else {
+    let Some(KubeDecision::Unschedulable { counts, gpus_missing, .. }) = decisions.last() else {
         panic!("the eighth pod is unschedulable: {decisions:?}");
     };
     assert_eq!((counts.total, counts.selector, counts.no_free_gpu), (5, 3, 2));
@@ -63,11 +60,7 @@ fn each_obstacle_is_counted_once_per_node() {
         queues: Vec::new(),
     };
     view.nodes[0].unschedulable = true;
-    view.nodes[1].taints.push(Taint {
-        key: "dedicated".into(),
-        value: "x".into(),
-        effect: TaintEffect::NoSchedule,
-    });
+    view.nodes[1].taints.push(Taint { key: "dedicated".into(), value: "x".into(), effect: TaintEffect::NoSchedule });
     view.nodes[2].gpu_ready = false;
     view.nodes[3].free.gpus = 0;
     view.nodes[4].free.cpu_m = 0;
@@ -101,11 +94,7 @@ fn each_obstacle_is_counted_once_per_node() {
 
 #[test]
 fn tolerated_taint_does_not_exclude_and_a_disliked_one_only_lowers_the_score() {
-    let taint = |effect| Taint {
-        key: "gpu".into(),
-        value: "".into(),
-        effect,
-    };
+    let taint = |effect| Taint { key: "gpu".into(), value: "".into(), effect };
     let mut view = View {
         nodes: vec![node(0, "a", 8, 8), node(1, "b", 8, 8)],
         groups: vec![group(1, DEFAULT, 1, 1)],
@@ -119,22 +108,14 @@ fn tolerated_taint_does_not_exclude_and_a_disliked_one_only_lowers_the_score() {
     assert_eq!(chosen(&view), Some(NodeId(1)), "b is not disliked");
     view.nodes[1].taints.push(taint(TaintEffect::NoSchedule));
     assert_eq!(chosen(&view), Some(NodeId(0)), "b is excluded");
-    let tolerate = Toleration {
-        key: Some("gpu".into()),
-        value: None,
-        effect: Some(TaintEffect::NoSchedule),
-    };
+    let tolerate = Toleration { key: Some("gpu".into()), value: None, effect: Some(TaintEffect::NoSchedule) };
     view.groups[0].tasks[0].rules = PodRules::new(Labels::default(), vec![tolerate]);
     assert_eq!(chosen(&view), Some(NodeId(1)), "b is tolerated");
 }
 
 /// Two full nodes with running pods of these (group, priority, started) each.
 fn full(pods: [&[(i32, u64)]; 2]) -> View {
-    let mut view = View {
-        nodes: vec![node(0, "a", 2, 0), node(1, "b", 2, 0)],
-        groups: Vec::new(),
-        queues: Vec::new(),
-    };
+    let mut view = View { nodes: vec![node(0, "a", 2, 0), node(1, "b", 2, 0)], groups: Vec::new(), queues: Vec::new() };
     for (n, pods) in pods.into_iter().enumerate() {
         for (priority, started) in pods {
             let mut running = group(view.groups.len() as u32 + 10, DEFAULT, 1, 1);
@@ -161,15 +142,9 @@ fn preemption(view: &View, memory: KubeMemory) -> (Option<Preemption>, KubeMemor
 fn preemption_takes_the_least_important_victims() {
     let chosen = |view: &View| preemption(view, KubeMemory::default()).0.map(|p| (p.node.0, p.victims));
     // Lowest highest priority first.
-    assert_eq!(
-        chosen(&full([&[(20, 0), (20, 0)], &[(10, 0), (30, 0)]])),
-        Some((1, vec![PodId(12_000)]))
-    );
+    assert_eq!(chosen(&full([&[(20, 0), (20, 0)], &[(10, 0), (30, 0)]])), Some((1, vec![PodId(12_000)])));
     // Same priority: the victim that started last.
-    assert_eq!(
-        chosen(&full([&[(10, 5), (50, 0)], &[(10, 9), (50, 0)]])),
-        Some((1, vec![PodId(12_000)]))
-    );
+    assert_eq!(chosen(&full([&[(10, 5), (50, 0)], &[(10, 9), (50, 0)]])), Some((1, vec![PodId(12_000)])));
     // A budget without room is respected while another node can help.
     let mut guarded = full([&[(10, 0), (10, 0)], &[(40, 0), (40, 0)]]);
     for g in &mut guarded.groups[..2] {
@@ -204,16 +179,10 @@ fn preemptor_waits_for_its_victims_and_keeps_their_room() {
     view.groups.push(newcomer);
     let (other, after) = decide(&view, &KubeSettings::default(), memory, later);
     memory = after;
-    assert!(
-        matches!(other, Some(KubeDecision::Unschedulable { pod: PodId(2000), .. })),
-        "{other:?}"
-    );
+    assert!(matches!(other, Some(KubeDecision::Unschedulable { pod: PodId(2000), .. })), "{other:?}");
     memory.on_cluster_event();
     let (bound, memory) = decide(&view, &KubeSettings::default(), memory, Time::from_secs(120));
-    assert!(
-        matches!(bound, Some(KubeDecision::Bind { pod: PodId(1000), .. })),
-        "{bound:?}"
-    );
+    assert!(matches!(bound, Some(KubeDecision::Bind { pod: PodId(1000), .. })), "{bound:?}");
     assert!(!memory.waiting.contains_key(&PodId(1000)));
 }
 
@@ -227,14 +196,9 @@ fn large_clusters_are_searched_in_part_and_in_turn() {
         groups: vec![group(1, DEFAULT, 1, 1)],
         queues: Vec::new(),
     };
-    let memory = KubeMemory {
-        next_start: 900,
-        ..KubeMemory::default()
-    };
+    let memory = KubeMemory { next_start: 900, ..KubeMemory::default() };
     let (decision, memory) = decide(&view, &KubeSettings::default(), memory, Time::ZERO);
-    let Some(KubeDecision::Bind { choice, .. }) = decision else {
-        panic!("all nodes are free")
-    };
+    let Some(KubeDecision::Bind { choice, .. }) = decision else { panic!("all nodes are free") };
     assert_eq!((choice.feasible, choice.tied), (420, 420));
     assert_eq!(memory.next_start, 320);
 }
@@ -265,11 +229,7 @@ mod properties {
                     for t in &mut g.tasks {
                         t.request.gpus = gpus;
                     }
-                    if zone < 2 {
-                        selecting(g, "zone", &zone.to_string())
-                    } else {
-                        g
-                    }
+                    if zone < 2 { selecting(g, "zone", &zone.to_string()) } else { g }
                 })
                 .collect(),
             queues: Vec::new(),

@@ -179,31 +179,16 @@ pub fn schedule_pod(
     let (group_id, pod) = (view.groups[group].id, view.groups[group].tasks[task].pod);
     let feasible = cycle.feasible(memory, group, task);
     if let Some((node, choice)) = cycle.best(settings, &feasible, group, task) {
-        return KubeDecision::Bind {
-            group: group_id,
-            pod,
-            node,
-            choice,
-        };
+        return KubeDecision::Bind { group: group_id, pod, node, choice };
     }
     let (counts, gpus_missing) = cycle.explain(group, task);
     if settings.preemption
         && waits_for_victims(view, memory, group, task).is_none()
         && let Some(preemption) = preemption::preempt(&cycle, settings, group, task)
     {
-        return KubeDecision::Preempt {
-            group: group_id,
-            pod,
-            preemption,
-            counts,
-        };
+        return KubeDecision::Preempt { group: group_id, pod, preemption, counts };
     }
-    KubeDecision::Unschedulable {
-        group: group_id,
-        pod,
-        counts,
-        gpus_missing,
-    }
+    KubeDecision::Unschedulable { group: group_id, pod, counts, gpus_missing }
 }
 
 /// The nominated node, while lower-priority pods terminate on it: until then the pod must not
@@ -234,10 +219,7 @@ struct Cycle<'a> {
 
 impl<'a> Cycle<'a> {
     fn new(view: &'a View, memory: &KubeMemory) -> Cycle<'a> {
-        let mut cycle = Cycle {
-            view,
-            nominated: Vec::new(),
-        };
+        let mut cycle = Cycle { view, nominated: Vec::new() };
         if memory.waiting.values().any(|w| w.nominated.is_some()) {
             cycle.nominated = cycle.collect_nominated(memory);
         }
@@ -279,11 +261,7 @@ impl<'a> Cycle<'a> {
         let nodes = self.view.nodes.len();
         let wanted = nodes_to_find(nodes);
         let (g, t) = (&self.view.groups[group], &self.view.groups[group].tasks[task]);
-        let start = if nodes == 0 {
-            0
-        } else {
-            memory.next_start as usize % nodes
-        };
+        let start = if nodes == 0 { 0 } else { memory.next_start as usize % nodes };
         let mut feasible = Vec::new();
         let mut examined = 0;
         while examined < nodes && feasible.len() < wanted {
@@ -321,11 +299,7 @@ impl<'a> Cycle<'a> {
             }
         }
         best.map(|(n, score)| {
-            let choice = Choice {
-                score,
-                feasible: feasible.len() as u32,
-                tied,
-            };
+            let choice = Choice { score, feasible: feasible.len() as u32, tied };
             (nodes[n].id, choice)
         })
     }

@@ -33,14 +33,7 @@ struct Candidate {
 pub(super) fn preempt(cycle: &Cycle, settings: &KubeSettings, group: usize, task: usize) -> Option<Preemption> {
     let priority = cycle.view.groups[group].priority;
     let request = cycle.view.groups[group].tasks[task].request;
-    let lower = || {
-        cycle
-            .view
-            .groups
-            .iter()
-            .enumerate()
-            .filter(|(_, g)| g.priority < priority)
-    };
+    let lower = || cycle.view.groups.iter().enumerate().filter(|(_, g)| g.priority < priority);
     let is_bound = |s: TaskState| matches!(s, TaskState::Bound(_));
     if !lower().any(|(_, g)| g.tasks.iter().any(|t| is_bound(t.state))) {
         return None;
@@ -135,10 +128,7 @@ fn pick(found: Vec<(usize, Vec<Candidate>)>) -> Option<(usize, Vec<Candidate>)> 
     found.into_iter().min_by_key(|(_, victims)| {
         let highest = victims.iter().map(|v| v.priority).max().unwrap_or(i32::MIN);
         // Upstream shifts priorities into the positive so that more victims never sum to less.
-        let sum: i64 = victims
-            .iter()
-            .map(|v| i64::from(v.priority) + i64::from(i32::MAX) + 1)
-            .sum();
+        let sum: i64 = victims.iter().map(|v| i64::from(v.priority) + i64::from(i32::MAX) + 1).sum();
         let top = victims.iter().filter(|v| v.priority == highest);
         let earliest = top.map(|v| v.started).min().unwrap_or(Time::ZERO);
         let violations = victims.iter().filter(|v| v.violates).count();

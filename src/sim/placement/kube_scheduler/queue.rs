@@ -58,13 +58,7 @@ impl KubeMemory {
         let attempts = self.waiting.get(&pod).map_or(0, |w| w.attempts).saturating_add(1);
         self.waiting.insert(
             pod,
-            Waiting {
-                attempts,
-                since: now,
-                ready_at: now + backoff(base, max, attempts),
-                parked: true,
-                nominated,
-            },
+            Waiting { attempts, since: now, ready_at: now + backoff(base, max, attempts), parked: true, nominated },
         );
     }
 

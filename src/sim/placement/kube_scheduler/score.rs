@@ -88,13 +88,7 @@ mod tests {
     use super::*;
 
     fn usage(resource: Resource, capacity: i64, used: i64, request: i64) -> Usage {
-        Usage {
-            resource,
-            weight: 1,
-            capacity,
-            used,
-            request,
-        }
+        Usage { resource, weight: 1, capacity, used, request }
     }
 
     #[test]

@@ -49,11 +49,7 @@ pub fn store_event(events: &mut Vec<ScaleEvent>, longest_period: Span, change: i
             outdated = Some(slot);
         }
     }
-    let new = ScaleEvent {
-        replicas: change,
-        at: now,
-        outdated: false,
-    };
+    let new = ScaleEvent { replicas: change, at: now, outdated: false };
     match outdated.and_then(|slot| events.get_mut(slot)) {
         Some(slot) => *slot = new,
         None => events.push(new),
@@ -68,11 +64,8 @@ pub fn policy_limits(
     events: &ScaleEvents,
     now: Time,
 ) -> PolicyLimits {
-    let policies: Vec<PolicyLimit> = rules
-        .policies
-        .iter()
-        .map(|p| policy_limit(direction, current, *p, events, now))
-        .collect();
+    let policies: Vec<PolicyLimit> =
+        rules.policies.iter().map(|p| policy_limit(direction, current, *p, events, now)).collect();
     let limits = policies.iter().map(|p| p.limit);
     let limit = match (rules.select, direction) {
         (SelectPolicy::Disabled, _) => current,
@@ -85,13 +78,7 @@ pub fn policy_limits(
         Direction::Up => limit.max(current),
         Direction::Down => limit.min(current),
     };
-    PolicyLimits {
-        direction,
-        select: rules.select,
-        policies,
-        limit,
-        limit_in_force,
-    }
+    PolicyLimits { direction, select: rules.select, policies, limit, limit_in_force }
 }
 
 fn policy_limit(
@@ -113,13 +100,7 @@ fn policy_limit(
         (PolicyType::Percent, Direction::Up) => (f64::from(start) * (1.0 + share)).ceil() as i32,
         (PolicyType::Percent, Direction::Down) => (f64::from(start) * (1.0 - share)) as i32,
     };
-    PolicyLimit {
-        policy,
-        added,
-        removed,
-        period_start_replicas: start,
-        limit,
-    }
+    PolicyLimit { policy, added, removed, period_start_replicas: start, limit }
 }
 
 /// Without `behavior`: at most `max(2 * current, 4)`, then the bounds.
@@ -137,13 +118,7 @@ pub fn limit_default(bounds: Bounds, stabilized: i32) -> Limiting {
     } else {
         (stabilized, ScalingLimitedReason::DesiredWithinRange)
     };
-    Limiting {
-        stabilized,
-        rate: RateLimit::Doubling { limit },
-        after_rate: stabilized.min(limit),
-        result,
-        reason,
-    }
+    Limiting { stabilized, rate: RateLimit::Doubling { limit }, after_rate: stabilized.min(limit), result, reason }
 }
 
 /// With `behavior`: the policies of the direction of change, then the bound of that direction.
@@ -157,13 +132,7 @@ pub fn limit_behavior(
     let within = ScalingLimitedReason::DesiredWithinRange;
     if stabilized == bounds.current {
         let rate = RateLimit::NotNeeded;
-        return Limiting {
-            stabilized,
-            rate,
-            after_rate: stabilized,
-            result: stabilized,
-            reason: within,
-        };
+        return Limiting { stabilized, rate, after_rate: stabilized, result: stabilized, reason: within };
     }
     if stabilized > bounds.current {
         let limits = policy_limits(Direction::Up, bounds.current, &behavior.up, events, now);

@@ -41,15 +41,7 @@ pub fn propose(ctx: Context<'_>, spec: &MetricSpec, reading: &Reading) -> Result
             MetricSource::Resource { resource } | MetricSource::ContainerResource { resource, .. },
             MetricTarget::Utilization { percent },
             Reading::Pods(samples),
-        ) => over_pods(
-            ctx,
-            samples,
-            Some(*resource),
-            Goal::Utilization {
-                percent,
-                resource: *resource,
-            },
-        ),
+        ) => over_pods(ctx, samples, Some(*resource), Goal::Utilization { percent, resource: *resource }),
         (
             MetricSource::Resource { .. } | MetricSource::ContainerResource { .. } | MetricSource::Pods { .. },
             MetricTarget::AverageValue { milli },
@@ -75,11 +67,7 @@ fn within(band: Tolerances, ratio: f64) -> bool {
 }
 
 fn band_of(band: Tolerances, ratio: f64) -> Band {
-    Band {
-        low: 1.0 - band.down,
-        high: 1.0 + band.up,
-        inside: within(band, ratio),
-    }
+    Band { low: 1.0 - band.down, high: 1.0 + band.up, inside: within(band, ratio) }
 }
 
 /// What a metric over pods is compared with.
@@ -98,14 +86,8 @@ struct Entry {
 
 fn request_of(pod: &PodView, goal: Goal) -> Option<i64> {
     match goal {
-        Goal::Utilization {
-            resource: Resource::Cpu,
-            ..
-        } => pod.cpu_request_milli,
-        Goal::Utilization {
-            resource: Resource::Memory,
-            ..
-        } => pod.memory_request_milli,
+        Goal::Utilization { resource: Resource::Cpu, .. } => pod.cpu_request_milli,
+        Goal::Utilization { resource: Resource::Memory, .. } => pod.memory_request_milli,
         Goal::Average { .. } => Some(0),
     }
 }
@@ -149,21 +131,9 @@ fn over_pods(
     } else if band.inside {
         (ctx.view.spec_replicas, ProposalRule::WithinTolerance, None)
     } else {
-        (
-            ceil_count(ratio * f64::from(groups.ready)),
-            ProposalRule::RatioTimesReady,
-            None,
-        )
+        (ceil_count(ratio * f64::from(groups.ready)), ProposalRule::RatioTimesReady, None)
     };
-    Ok(Proposal {
-        replicas,
-        read,
-        pods: Some(groups),
-        ratio: Some(ratio),
-        band,
-        filled,
-        rule,
-    })
+    Ok(Proposal { replicas, read, pods: Some(groups), ratio: Some(ratio), band, filled, rule })
 }
 
 /// Judges again with missing and unready pods in the set, so that they damp the change.
@@ -192,32 +162,19 @@ fn with_fill(
             };
             missing += 1;
             missing_sum = missing_sum.saturating_add(value_milli);
-            entries.push(Entry {
-                value_milli,
-                request_milli,
-            });
+            entries.push(Entry { value_milli, request_milli });
         }
     }
     if ratio > 1.0 {
         for pod in groups.of(LeftOutClass::Unready) {
             unready += 1;
-            entries.push(Entry {
-                value_milli: 0,
-                request_milli: request(pod.pod),
-            });
+            entries.push(Entry { value_milli: 0, request_milli: request(pod.pod) });
         }
     }
     let (_, again) = usage_ratio(&entries, goal)?;
     let size = count(entries.len());
     let inside = within(ctx.tolerances, again);
-    let filled = Filled {
-        missing,
-        missing_sum_milli: missing_sum,
-        unready,
-        size,
-        ratio: again,
-        inside,
-    };
+    let filled = Filled { missing, missing_sum_milli: missing_sum, unready, size, ratio: again, inside };
     let now = ctx.view.spec_replicas;
     let wanted = ceil_count(again * f64::from(size));
     let (replicas, rule) = if inside {
@@ -239,10 +196,8 @@ fn with_fill(
 fn usage_ratio(entries: &[Entry], goal: Goal) -> Result<(Read, f64), MetricError> {
     match goal {
         Goal::Utilization { percent: target, .. } => {
-            let known: Vec<(i64, i64)> = entries
-                .iter()
-                .filter_map(|e| e.request_milli.map(|r| (e.value_milli, r)))
-                .collect();
+            let known: Vec<(i64, i64)> =
+                entries.iter().filter_map(|e| e.request_milli.map(|r| (e.value_milli, r))).collect();
             let sum: i128 = known.iter().map(|(v, _)| i128::from(*v)).sum();
             let requests: i128 = known.iter().map(|(_, r)| i128::from(*r)).sum();
             if requests == 0 {
@@ -304,19 +259,8 @@ fn whole_value(ctx: Context<'_>, values: &[i64], target_milli: i64) -> Result<Pr
     } else {
         (ceil_count(ratio * f64::from(ready_pods)), ProposalRule::RatioTimesReady)
     };
-    let read = Read::Value {
-        value_milli,
-        ready_pods,
-    };
-    Ok(Proposal {
-        replicas,
-        read,
-        pods: None,
-        ratio: Some(ratio),
-        band,
-        filled: None,
-        rule,
-    })
+    let read = Read::Value { value_milli, ready_pods };
+    Ok(Proposal { replicas, read, pods: None, ratio: Some(ratio), band, filled: None, rule })
 }
 
 /// Object and External metrics with an AverageValue target: shared by all existing replicas.
@@ -328,29 +272,14 @@ fn per_replica(ctx: Context<'_>, values: &[i64], target_milli: i64) -> Result<Pr
     let (replicas, rule) = if band.inside {
         (existing, ProposalRule::WithinTolerance)
     } else {
-        (
-            ceil_count(value_milli as f64 / target_milli as f64),
-            ProposalRule::ValueOverTarget,
-        )
+        (ceil_count(value_milli as f64 / target_milli as f64), ProposalRule::ValueOverTarget)
     };
     let average_milli = match existing {
         _ if value_milli as f64 >= i64::MAX as f64 => Some(i64::MAX),
         0 => None,
         _ => Some((value_milli as f64 / f64::from(existing)).ceil() as i64),
     };
-    let read = Read::PerReplica {
-        value_milli,
-        average_milli,
-        replicas: existing,
-    };
+    let read = Read::PerReplica { value_milli, average_milli, replicas: existing };
     let ratio = Some(ratio).filter(|r| r.is_finite());
-    Ok(Proposal {
-        replicas,
-        read,
-        pods: None,
-        ratio,
-        band,
-        filled: None,
-        rule,
-    })
+    Ok(Proposal { replicas, read, pods: None, ratio, band, filled: None, rule })
 }

@@ -96,11 +96,9 @@ pub fn classify(
         let sample = samples.iter().find(|s| s.pod == pod.pod);
         match left_out(pod, sample, resource, periods, now) {
             None => groups.ready += 1,
-            Some(reason) => groups.left_out.push(LeftOutPod {
-                pod: pod.pod,
-                reason,
-                dropped_milli: sample.map(|s| s.value_milli),
-            }),
+            Some(reason) => {
+                groups.left_out.push(LeftOutPod { pod: pod.pod, reason, dropped_milli: sample.map(|s| s.value_milli) })
+            }
         }
     }
     groups

@@ -110,28 +110,13 @@ pub struct Band {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Read {
     /// `percent = 100 * sum / request_sum`, truncated; `average = sum / samples`, truncated.
-    Utilization {
-        percent: i32,
-        average_milli: i64,
-        sum_milli: i64,
-        request_sum_milli: i64,
-        samples: u32,
-    },
+    Utilization { percent: i32, average_milli: i64, sum_milli: i64, request_sum_milli: i64, samples: u32 },
     /// `average = sum / samples`, truncated. Samples of unknown pods are among them.
-    Average {
-        average_milli: i64,
-        sum_milli: i64,
-        samples: u32,
-        unknown_samples: u32,
-    },
+    Average { average_milli: i64, sum_milli: i64, samples: u32, unknown_samples: u32 },
     /// A whole value, with the number of ready pods that its ratio multiplies.
     Value { value_milli: i64, ready_pods: u32 },
     /// A whole value shared by all existing replicas; the average is `ceil(value / replicas)`.
-    PerReplica {
-        value_milli: i64,
-        average_milli: Option<i64>,
-        replicas: i32,
-    },
+    PerReplica { value_milli: i64, average_milli: Option<i64>, replicas: i32 },
 }
 
 /// The set of samples after missing and unready pods were filled in.
@@ -195,12 +180,7 @@ pub enum Windows {
     /// No `behavior`: the highest of the controller's window, which includes its far end.
     Controller { window: Span, highest: i32 },
     /// `behavior`: both windows exclude their far end.
-    Behavior {
-        up_window: Span,
-        up_lowest: i32,
-        down_window: Span,
-        down_highest: i32,
-    },
+    Behavior { up_window: Span, up_lowest: i32, down_window: Span, down_highest: i32 },
 }
 
 /// Rates and bounds.

@@ -17,12 +17,8 @@ fn settings(min: i32, max: i32, spec: MetricSpec) -> HpaSettings {
 
 fn gpu_average(target_percent: i64) -> MetricSpec {
     MetricSpec {
-        source: MetricSource::Pods {
-            metric: "DCGM_FI_DEV_GPU_UTIL".into(),
-        },
-        target: MetricTarget::AverageValue {
-            milli: target_percent * 1000,
-        },
+        source: MetricSource::Pods { metric: "DCGM_FI_DEV_GPU_UTIL".into() },
+        target: MetricTarget::AverageValue { milli: target_percent * 1000 },
     }
 }
 
@@ -38,10 +34,7 @@ fn pod(id: usize, phase: PodPhase) -> PodView {
         pod: PodId::from_index(id),
         phase,
         deleting: false,
-        ready: Some(ReadyCondition {
-            status: phase == PodPhase::Running,
-            changed: Time::ZERO,
-        }),
+        ready: Some(ReadyCondition { status: phase == PodPhase::Running, changed: Time::ZERO }),
         started: Some(Time::ZERO),
         cpu_request_milli: Some(1000),
         memory_request_milli: Some(1000),
@@ -49,12 +42,7 @@ fn pod(id: usize, phase: PodPhase) -> PodView {
 }
 
 fn sample(id: usize, value_milli: i64) -> PodSample {
-    PodSample {
-        pod: PodId::from_index(id),
-        value_milli,
-        at: Time::ZERO,
-        window: Span::ZERO,
-    }
+    PodSample { pod: PodId::from_index(id), value_milli, at: Time::ZERO, window: Span::ZERO }
 }
 
 fn running(values_milli: &[i64]) -> HpaView {
@@ -63,19 +51,14 @@ fn running(values_milli: &[i64]) -> HpaView {
         spec_replicas: replicas,
         status_replicas: replicas,
         pods: (0..values_milli.len()).map(|i| pod(i, PodPhase::Running)).collect(),
-        readings: vec![Reading::Pods(
-            values_milli.iter().enumerate().map(|(i, v)| sample(i, *v)).collect(),
-        )],
+        readings: vec![Reading::Pods(values_milli.iter().enumerate().map(|(i, v)| sample(i, *v)).collect())],
     }
 }
 
 /// Runs the HPA on a fleet whose pods are ready at once and all read `value_milli`.
 fn course(target_percent: i64, value_milli: i64, from: usize, syncs: u64) -> Vec<i32> {
     let settings = settings(1, 64, gpu_average(target_percent));
-    let mut memory = HpaMemory {
-        recommendations: Some(vec![]),
-        ..HpaMemory::default()
-    };
+    let mut memory = HpaMemory { recommendations: Some(vec![]), ..HpaMemory::default() };
     let mut path = vec![i32::try_from(from).unwrap()];
     for sync in 1..=syncs {
         let replicas = usize::try_from(path[path.len() - 1]).unwrap();
@@ -120,24 +103,14 @@ fn the_record_names_left_out_pods_and_what_they_entered_with() {
     let mut view = running(&[100_000, 100_000, 100_000]);
     view.pods.extend([pod(3, PodPhase::Pending), pod(4, PodPhase::Pending)]);
     (view.spec_replicas, view.status_replicas) = (5, 5);
-    let (decision, _) = decide(
-        &view,
-        &settings(1, 10, gpu_average(70)),
-        HpaMemory::default(),
-        Time::from_secs(15),
-    );
+    let (decision, _) = decide(&view, &settings(1, 10, gpu_average(70)), HpaMemory::default(), Time::from_secs(15));
     let proposal = decision.metrics[0].outcome.as_ref().unwrap();
     assert_eq!(proposal.rule, ProposalRule::FillReversesRatio);
     let filled = proposal.filled.unwrap();
     assert_eq!((filled.unready, filled.size), (2, 5));
     assert_eq!(filled.ratio, 60.0 / 70.0);
     let groups = proposal.pods.as_ref().unwrap();
-    assert!(
-        groups
-            .left_out
-            .iter()
-            .all(|p| p.reason == classify::LeftOutReason::Pending)
-    );
+    assert!(groups.left_out.iter().all(|p| p.reason == classify::LeftOutReason::Pending));
     assert_eq!(decision.desired, 5);
 }
 
@@ -145,42 +118,22 @@ fn the_record_names_left_out_pods_and_what_they_entered_with() {
 fn a_fleet_that_the_hpa_put_to_sleep_wakes_to_a_raised_min() {
     let mut settings = settings(0, 10, queue_per_replica(1000));
     settings.behavior = Some(Behavior::default());
-    let asleep = HpaView {
-        readings: vec![Reading::Values(vec![0])],
-        ..HpaView::default()
-    };
-    let own = HpaMemory {
-        scaled_to_zero: Some(true),
-        ..HpaMemory::default()
-    };
+    let asleep = HpaView { readings: vec![Reading::Values(vec![0])], ..HpaView::default() };
+    let own = HpaMemory { scaled_to_zero: Some(true), ..HpaMemory::default() };
     let (decision, _) = decide(&asleep, &settings, own.clone(), Time::from_secs(900));
     assert_eq!((decision.desired, decision.path), (0, HpaPath::Computed));
     settings.min_replicas = 3;
     let (decision, memory) = decide(&asleep, &settings, own, Time::from_secs(900));
-    assert_eq!(
-        (decision.desired, decision.raised_to_min, memory.scaled_to_zero),
-        (3, true, Some(false))
-    );
+    assert_eq!((decision.desired, decision.raised_to_min, memory.scaled_to_zero), (3, true, Some(false)));
     let (decision, _) = decide(&asleep, &settings, HpaMemory::default(), Time::from_secs(900));
     assert_eq!((decision.desired, decision.path), (0, HpaPath::Disabled));
 }
 
 #[test]
 fn a_fleet_with_no_replica_has_no_ratio_instead_of_infinity() {
-    let view = HpaView {
-        readings: vec![Reading::Values(vec![3500])],
-        ..HpaView::default()
-    };
-    let own = HpaMemory {
-        scaled_to_zero: Some(true),
-        ..HpaMemory::default()
-    };
-    let (decision, _) = decide(
-        &view,
-        &settings(0, 9, queue_per_replica(1000)),
-        own,
-        Time::from_secs(15),
-    );
+    let view = HpaView { readings: vec![Reading::Values(vec![3500])], ..HpaView::default() };
+    let own = HpaMemory { scaled_to_zero: Some(true), ..HpaMemory::default() };
+    let (decision, _) = decide(&view, &settings(0, 9, queue_per_replica(1000)), own, Time::from_secs(15));
     let proposal = decision.metrics[0].outcome.as_ref().unwrap();
     assert_eq!((proposal.ratio, proposal.replicas), (None, 4));
     assert!(serde_json::to_string(&decision).is_ok());
@@ -189,25 +142,14 @@ fn a_fleet_with_no_replica_has_no_ratio_instead_of_infinity() {
 #[test]
 fn bad_targets_and_readings_are_errors_not_panics() {
     let cases = [
-        (
-            gpu_average(0),
-            Reading::Pods(vec![sample(0, 1)]),
-            MetricError::TargetNotPositive,
-        ),
+        (gpu_average(0), Reading::Pods(vec![sample(0, 1)]), MetricError::TargetNotPositive),
         (gpu_average(70), Reading::Values(vec![1]), MetricError::WrongReading),
-        (
-            queue_per_replica(1000),
-            Reading::Pods(vec![]),
-            MetricError::WrongReading,
-        ),
+        (queue_per_replica(1000), Reading::Pods(vec![]), MetricError::WrongReading),
         (queue_per_replica(1000), Reading::Values(vec![]), MetricError::NoMetrics),
         (gpu_average(70), Reading::Pods(vec![]), MetricError::NoMetrics),
     ];
     for (spec, reading, error) in cases {
-        let view = HpaView {
-            readings: vec![reading],
-            ..running(&[1])
-        };
+        let view = HpaView { readings: vec![reading], ..running(&[1]) };
         let (decision, _) = decide(&view, &settings(1, 9, spec), HpaMemory::default(), Time::from_secs(15));
         assert_eq!(decision.metrics[0].outcome, Err(error));
         assert_eq!((decision.desired, decision.path), (1, HpaPath::MetricsInvalid));
@@ -222,17 +164,10 @@ fn samples_of_unlisted_pods_stay_in_a_plain_average_and_leave_a_utilization() {
         let (decision, _) = decide(&view, &settings(1, 9, spec), HpaMemory::default(), Time::from_secs(15));
         decision.metrics[0].outcome.as_ref().map(|p| p.read).unwrap()
     };
-    let plain = Read::Average {
-        average_milli: 400,
-        sum_milli: 1200,
-        samples: 3,
-        unknown_samples: 1,
-    };
+    let plain = Read::Average { average_milli: 400, sum_milli: 1200, samples: 3, unknown_samples: 1 };
     assert_eq!(average(gpu_average(1)), plain);
     let utilization = MetricSpec {
-        source: MetricSource::Resource {
-            resource: Resource::Memory,
-        },
+        source: MetricSource::Resource { resource: Resource::Memory },
         target: MetricTarget::Utilization { percent: 60 },
     };
     let Read::Utilization { percent, samples, .. } = average(utilization) else {
@@ -246,35 +181,19 @@ fn percent_policy_of_ten_steps_eighty_down_as_documented() {
     let rules = ScalingRules {
         stabilization_window_s: Some(0),
         policies: Some(vec![
-            ScalingPolicy {
-                kind: PolicyType::Pods,
-                value: 4,
-                period_s: 60,
-            },
-            ScalingPolicy {
-                kind: PolicyType::Percent,
-                value: 10,
-                period_s: 60,
-            },
+            ScalingPolicy { kind: PolicyType::Pods, value: 4, period_s: 60 },
+            ScalingPolicy { kind: PolicyType::Percent, value: 10, period_s: 60 },
         ]),
         ..ScalingRules::default()
     };
     let mut settings = settings(10, 100, queue_per_replica(1000));
-    settings.behavior = Some(Behavior {
-        scale_up: None,
-        scale_down: Some(rules),
-    });
+    settings.behavior = Some(Behavior { scale_up: None, scale_down: Some(rules) });
     let mut memory = HpaMemory::default();
     let mut path = vec![80];
     for minute in 1..=10u64 {
         let replicas = path[path.len() - 1];
         let readings = vec![Reading::Values(vec![0])];
-        let view = HpaView {
-            spec_replicas: replicas,
-            status_replicas: replicas,
-            pods: vec![],
-            readings,
-        };
+        let view = HpaView { spec_replicas: replicas, status_replicas: replicas, pods: vec![], readings };
         let (decision, next) = decide(&view, &settings, memory, Time::from_secs(60 * minute));
         memory = next;
         path.push(decision.desired);
@@ -284,37 +203,16 @@ fn percent_policy_of_ten_steps_eighty_down_as_documented() {
 
 /// Any phase, readiness and value, sample or none, and some pods nobody lists.
 fn any_view() -> impl Strategy<Value = HpaView> {
-    let one = (
-        0u8..4,
-        any::<bool>(),
-        proptest::option::of(any::<bool>()),
-        proptest::option::of(0i64..300_000),
-    );
+    let one = (0u8..4, any::<bool>(), proptest::option::of(any::<bool>()), proptest::option::of(0i64..300_000));
     (proptest::collection::vec(one, 0..12), 0i32..40, 0i32..40, 0usize..3).prop_map(
         |(pods, spec, status, strangers)| {
-            let phases = [
-                PodPhase::Pending,
-                PodPhase::Running,
-                PodPhase::Succeeded,
-                PodPhase::Failed,
-            ];
-            let mut view = HpaView {
-                spec_replicas: spec,
-                status_replicas: status,
-                ..HpaView::default()
-            };
+            let phases = [PodPhase::Pending, PodPhase::Running, PodPhase::Succeeded, PodPhase::Failed];
+            let mut view = HpaView { spec_replicas: spec, status_replicas: status, ..HpaView::default() };
             let mut samples: Vec<PodSample> = (0..strangers).map(|i| sample(1000 + i, 50_000)).collect();
             for (i, (phase, deleting, ready, value)) in pods.into_iter().enumerate() {
-                let condition = ready.map(|status| ReadyCondition {
-                    status,
-                    changed: Time::from_secs(100),
-                });
+                let condition = ready.map(|status| ReadyCondition { status, changed: Time::from_secs(100) });
                 let phase = phases[usize::from(phase)];
-                view.pods.push(PodView {
-                    deleting,
-                    ready: condition,
-                    ..pod(i, phase)
-                });
+                view.pods.push(PodView { deleting, ready: condition, ..pod(i, phase) });
                 samples.extend(value.map(|v| sample(i, v)));
             }
             view.readings = vec![Reading::Pods(samples)];

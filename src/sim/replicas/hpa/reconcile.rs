@@ -22,12 +22,7 @@ pub fn decide(view: &HpaView, settings: &HpaSettings, memory: HpaMemory, now: Ti
     let mut memory = memory;
     let current = view.spec_replicas;
     // The first sync records what it finds, which blocks scale-down for one window.
-    memory.recommendations.get_or_insert_with(|| {
-        vec![Recommendation {
-            replicas: current,
-            at: now,
-        }]
-    });
+    memory.recommendations.get_or_insert_with(|| vec![Recommendation { replicas: current, at: now }]);
     let specs = settings.metrics_in_force();
     let mut decision = start(view, settings, &memory, now);
     match shortcut(view, settings, &memory, &specs) {
@@ -123,11 +118,7 @@ fn compute(
 
     let proposal = combined.replicas;
     let history = memory.recommendations.get_or_insert_default();
-    let bounds = Bounds {
-        current,
-        min: settings.min_replicas,
-        max: settings.max_replicas,
-    };
+    let bounds = Bounds { current, min: settings.min_replicas, max: settings.max_replicas };
     let downscale_s = settings.controller.downscale_stabilization_s;
     let (stabilized, limited) = match &settings.behavior {
         None => {
@@ -139,10 +130,7 @@ fn compute(
             let rules = behavior.resolve(downscale_s);
             let (up, down) = (rules.up.window, rules.down.window);
             let stabilized = stabilize_behavior(history, current, proposal, up, down, now);
-            (
-                stabilized,
-                limit_behavior(bounds, stabilized.result, &rules, &memory.events, now),
-            )
+            (stabilized, limit_behavior(bounds, stabilized.result, &rules, &memory.events, now))
         }
     };
     decision.conditions.able_to_scale = match stabilized.held_by {
@@ -150,10 +138,8 @@ fn compute(
         Some(super::Direction::Up) => AbleToScaleReason::ScaleUpStabilized,
         Some(super::Direction::Down) => AbleToScaleReason::ScaleDownStabilized,
     };
-    decision.conditions.scaling_limited = Some(ScalingLimited {
-        limited: limited.result != stabilized.result,
-        reason: limited.reason,
-    });
+    decision.conditions.scaling_limited =
+        Some(ScalingLimited { limited: limited.result != stabilized.result, reason: limited.reason });
     decision.desired = limited.result;
     // `min_replicas` may have been raised while the fleet slept.
     if current == 0 && settings.min_replicas > decision.desired {
@@ -170,12 +156,7 @@ fn read_metrics(view: &HpaView, settings: &HpaSettings, specs: &[MetricSpec], no
         cpu_initialization: Span::from_secs(u64::from(flags.cpu_initialization_period_s)),
         initial_readiness_delay: Span::from_secs(u64::from(flags.initial_readiness_delay_s)),
     };
-    let ctx = Context {
-        view,
-        tolerances: settings.tolerances(),
-        periods,
-        now,
-    };
+    let ctx = Context { view, tolerances: settings.tolerances(), periods, now };
     let report = |(i, spec): (usize, &MetricSpec)| MetricReport {
         source: spec.source.clone(),
         target: spec.target,
@@ -204,11 +185,7 @@ fn combine(metrics: &[MetricReport], current: i32) -> Result<Combined, ScalingAc
     }
     match (best, first_invalid) {
         (Some((_, replicas)), Some(reason)) if replicas < current => Err(reason),
-        (Some((metric, replicas)), _) => Ok(Combined {
-            replicas: replicas.max(0),
-            metric,
-            invalid,
-        }),
+        (Some((metric, replicas)), _) => Ok(Combined { replicas: replicas.max(0), metric, invalid }),
         (None, reason) => Err(reason.unwrap_or(ScalingActiveReason::InvalidMetricSourceType)),
     }
 }
@@ -234,12 +211,7 @@ fn remember_rescale(settings: &HpaSettings, specs: &[MetricSpec], memory: &mut H
         if after > before {
             store_event(&mut memory.events.up, rules.up.longest_period(), change, decision.at);
         } else {
-            store_event(
-                &mut memory.events.down,
-                rules.down.longest_period(),
-                change,
-                decision.at,
-            );
+            store_event(&mut memory.events.down, rules.down.longest_period(), change, decision.at);
         }
     }
     memory.scaled_to_zero = settings.controller.scale_to_zero_gate.then(|| {

@@ -233,27 +233,15 @@ impl Behavior {
 /// Scale-up default: no window, the larger of 4 pods and 100 percent per 15 s.
 pub fn resolve_up(rules: Option<&ScalingRules>) -> ResolvedRules {
     let default = vec![
-        ScalingPolicy {
-            kind: PolicyType::Pods,
-            value: 4,
-            period_s: 15,
-        },
-        ScalingPolicy {
-            kind: PolicyType::Percent,
-            value: 100,
-            period_s: 15,
-        },
+        ScalingPolicy { kind: PolicyType::Pods, value: 4, period_s: 15 },
+        ScalingPolicy { kind: PolicyType::Percent, value: 100, period_s: 15 },
     ];
     resolve_rules(rules, 0, default)
 }
 
 /// Scale-down default: the controller's window, 100 percent per 15 s.
 pub fn resolve_down(rules: Option<&ScalingRules>, downscale_stabilization_s: u32) -> ResolvedRules {
-    let default = vec![ScalingPolicy {
-        kind: PolicyType::Percent,
-        value: 100,
-        period_s: 15,
-    }];
+    let default = vec![ScalingPolicy { kind: PolicyType::Percent, value: 100, period_s: 15 }];
     resolve_rules(rules, downscale_stabilization_s, default)
 }
 
@@ -271,9 +259,7 @@ impl HpaSettings {
     pub fn metrics_in_force(&self) -> Vec<MetricSpec> {
         if self.metrics.is_empty() {
             vec![MetricSpec {
-                source: MetricSource::Resource {
-                    resource: Resource::Cpu,
-                },
+                source: MetricSource::Resource { resource: Resource::Cpu },
                 target: MetricTarget::Utilization { percent: 80 },
             }]
         } else {

@@ -25,14 +25,7 @@ pub fn stabilize_default(history: &mut Vec<Recommendation>, proposal: i32, windo
             highest = highest.max(past.replicas);
         }
     }
-    store(
-        history,
-        obsolete,
-        Recommendation {
-            replicas: proposal,
-            at: now,
-        },
-    );
+    store(history, obsolete, Recommendation { replicas: proposal, at: now });
     Stabilization {
         proposal,
         windows: Windows::Controller { window, highest },
@@ -65,14 +58,7 @@ pub fn stabilize_behavior(
             obsolete = Some(slot);
         }
     }
-    store(
-        history,
-        obsolete,
-        Recommendation {
-            replicas: proposal,
-            at: now,
-        },
-    );
+    store(history, obsolete, Recommendation { replicas: proposal, at: now });
     let mut result = current;
     if result < up_lowest {
         result = up_lowest;
@@ -85,18 +71,8 @@ pub fn stabilize_behavior(
         _ if proposal >= current => Some(Direction::Up),
         _ => Some(Direction::Down),
     };
-    let windows = Windows::Behavior {
-        up_window,
-        up_lowest,
-        down_window,
-        down_highest,
-    };
-    Stabilization {
-        proposal,
-        windows,
-        result,
-        held_by,
-    }
+    let windows = Windows::Behavior { up_window, up_lowest, down_window, down_highest };
+    Stabilization { proposal, windows, result, held_by }
 }
 
 fn store(history: &mut Vec<Recommendation>, obsolete: Option<usize>, new: Recommendation) {
@@ -113,10 +89,7 @@ mod tests {
 
     fn past(entries: &[(i32, u64)], now: Time) -> Vec<Recommendation> {
         let at = |age| now - Span::from_secs(age);
-        entries
-            .iter()
-            .map(|&(replicas, age)| Recommendation { replicas, at: at(age) })
-            .collect()
+        entries.iter().map(|&(replicas, age)| Recommendation { replicas, at: at(age) }).collect()
     }
 
     #[test]

@@ -81,10 +81,7 @@ impl HpaSettings {
             check_metric(i, spec, &mut problems);
         }
         if let Some(behavior) = &self.behavior {
-            let sides = [
-                (Direction::Up, &behavior.scale_up),
-                (Direction::Down, &behavior.scale_down),
-            ];
+            let sides = [(Direction::Up, &behavior.scale_up), (Direction::Down, &behavior.scale_down)];
             for (direction, rules) in sides {
                 if let Some(rules) = rules {
                     check_rules(direction, rules, &mut problems);
@@ -167,18 +164,10 @@ fn check_rules(direction: Direction, rules: &ScalingRules, problems: &mut Vec<Hp
         }
         for (policy, p) in policies.iter().enumerate() {
             if p.value <= 0 {
-                problems.push(HpaProblem::PolicyValueNotPositive {
-                    direction,
-                    policy,
-                    value: p.value,
-                });
+                problems.push(HpaProblem::PolicyValueNotPositive { direction, policy, value: p.value });
             }
             if p.period_s == 0 || p.period_s > PERIOD_MAX_S {
-                problems.push(HpaProblem::PolicyPeriodOutOfRange {
-                    direction,
-                    policy,
-                    period_s: p.period_s,
-                });
+                problems.push(HpaProblem::PolicyPeriodOutOfRange { direction, policy, period_s: p.period_s });
             }
         }
     }
@@ -216,31 +205,17 @@ mod tests {
     #[test]
     fn valid_settings_have_no_problem() {
         assert_eq!(valid().validate(), []);
-        let zero = HpaSettings {
-            min_replicas: 0,
-            ..valid()
-        };
+        let zero = HpaSettings { min_replicas: 0, ..valid() };
         assert_eq!(zero.validate(), []);
     }
 
     #[test]
     fn bounds_are_checked_against_each_other_and_zero() {
-        let crossed = HpaSettings {
-            min_replicas: 5,
-            max_replicas: 2,
-            ..valid()
-        };
+        let crossed = HpaSettings { min_replicas: 5, max_replicas: 2, ..valid() };
         assert_eq!(crossed.validate(), [HpaProblem::MaxBelowMin { min: 5, max: 2 }]);
-        let none = HpaSettings {
-            max_replicas: 0,
-            ..valid()
-        };
+        let none = HpaSettings { max_replicas: 0, ..valid() };
         assert!(none.validate().contains(&HpaProblem::MaxBelowOne { max: 0 }));
-        let mut cpu = HpaSettings {
-            min_replicas: 0,
-            metrics: vec![],
-            ..valid()
-        };
+        let mut cpu = HpaSettings { min_replicas: 0, metrics: vec![], ..valid() };
         assert_eq!(cpu.validate(), [HpaProblem::MinZeroNeedsObjectOrExternal]);
         cpu.controller.scale_to_zero_gate = false;
         assert_eq!(cpu.validate(), [HpaProblem::MinZeroWithoutGate]);
@@ -252,10 +227,7 @@ mod tests {
             source: MetricSource::Pods { metric: String::new() },
             target: MetricTarget::Value { milli: 0 },
         };
-        let settings = HpaSettings {
-            metrics: vec![external(0), pods],
-            ..valid()
-        };
+        let settings = HpaSettings { metrics: vec![external(0), pods], ..valid() };
         assert_eq!(
             settings.validate(),
             [
@@ -272,49 +244,24 @@ mod tests {
         let rules = ScalingRules {
             stabilization_window_s: Some(WINDOW_MAX_S + 1),
             select_policy: None,
-            policies: Some(vec![ScalingPolicy {
-                kind: PolicyType::Pods,
-                value: 0,
-                period_s: PERIOD_MAX_S + 1,
-            }]),
+            policies: Some(vec![ScalingPolicy { kind: PolicyType::Pods, value: 0, period_s: PERIOD_MAX_S + 1 }]),
             tolerance: Some(f64::NAN),
         };
         let at_limit = ScalingRules {
             stabilization_window_s: Some(WINDOW_MAX_S),
             select_policy: None,
-            policies: Some(vec![ScalingPolicy {
-                kind: PolicyType::Pods,
-                value: 1,
-                period_s: PERIOD_MAX_S,
-            }]),
+            policies: Some(vec![ScalingPolicy { kind: PolicyType::Pods, value: 1, period_s: PERIOD_MAX_S }]),
             tolerance: Some(0.0),
         };
-        let behavior = Behavior {
-            scale_up: Some(rules),
-            scale_down: Some(at_limit),
-        };
-        let settings = HpaSettings {
-            behavior: Some(behavior),
-            ..valid()
-        };
+        let behavior = Behavior { scale_up: Some(rules), scale_down: Some(at_limit) };
+        let settings = HpaSettings { behavior: Some(behavior), ..valid() };
         let direction = Direction::Up;
         assert_eq!(
             settings.validate(),
             [
-                HpaProblem::WindowTooLong {
-                    direction,
-                    window_s: 3601
-                },
-                HpaProblem::PolicyValueNotPositive {
-                    direction,
-                    policy: 0,
-                    value: 0
-                },
-                HpaProblem::PolicyPeriodOutOfRange {
-                    direction,
-                    policy: 0,
-                    period_s: 1801
-                },
+                HpaProblem::WindowTooLong { direction, window_s: 3601 },
+                HpaProblem::PolicyValueNotPositive { direction, policy: 0, value: 0 },
+                HpaProblem::PolicyPeriodOutOfRange { direction, policy: 0, period_s: 1801 },
                 HpaProblem::ToleranceInvalid { direction },
             ]
         );

@@ -14,11 +14,9 @@ async fn main() -> Result<()> {
     let target = env::args().nth(1).unwrap_or_default();
     let embed = "?embed=1&scenario=seven-of-eight";
     let mut errors = Vec::new();
-    for (name, target, size) in [
-        ("desktop", target.as_str(), size::DESKTOP),
-        ("phone", &target, size::PHONE),
-        ("embed", embed, size::EMBED),
-    ] {
+    for (name, target, size) in
+        [("desktop", target.as_str(), size::DESKTOP), ("phone", &target, size::PHONE), ("embed", embed, size::EMBED)]
+    {
         for dark in [false, true] {
             let mut opening = Page::at(target).size(size).reduced_motion();
             if dark {
@@ -36,9 +34,7 @@ async fn main() -> Result<()> {
                     vec![],
                 )
                 .await?;
-            let path = page
-                .shot(&format!("{name}-{}", if dark { "dark" } else { "light" }))
-                .await?;
+            let path = page.shot(&format!("{name}-{}", if dark { "dark" } else { "light" })).await?;
             println!("{}", path.canonicalize()?.display());
             errors.extend(page.console_errors().await?);
         }
