@@ -40,13 +40,14 @@ async fn play_past(page: &Page, clock: &str) -> Result<()> {
 async fn a_node_is_moved_with_arrows_and_m() -> Result<()> {
     let page = open("sandbox", "01:46:00").await?;
     tab_to(&page, ".map-board *, .map-floor *").await?;
-    // Walk to the node's name: racks and nodes follow each other under the arrows.
+    // Down from a rack to its nodes, then from node to node, across racks.
+    page.press("Down").await?;
     for _ in 0..12 {
         let name = page.js("document.activeElement.closest('[data-testid]')?.dataset.testid ?? ''").await?;
         if name == "node-gb-b1" {
             break;
         }
-        page.press("ArrowRight").await?;
+        page.press("Right").await?;
     }
     page.press("m").await?;
     page.wait_for(&by_test("placing"), "gb-b1").await?;
@@ -82,9 +83,9 @@ async fn escape_puts_a_carried_node_back() -> Result<()> {
 async fn gang_scheduler_spike_signal_and_time_without_a_pointer() -> Result<()> {
     let page = open("seven-of-eight", "01:58:00").await?;
     tab_to(&page, "[data-testid^=switch-scheduler] input").await?;
-    page.press("ArrowRight").await?;
+    page.press("Right").await?;
     page.wait_js("document.querySelector('[data-testid=switch-scheduler-kai] input').checked").await?;
-    choose(&page, "[data-testid=\"param-hpa.signal\"]", "qu").await?;
+    choose(&page, "[data-testid=\"param-hpa.signal\"]", "wa").await?;
     page.wait_js("!!document.querySelector('[data-testid=\"param-hpa.target_waiting\"]')").await?;
     tab_to(&page, &by_test("launch-llama-70b")).await?;
     page.press("Enter").await?;
