@@ -352,7 +352,7 @@ mod tests {
     fn each_node_says_in_one_line_what_it_is_doing() {
         let s = fixture::trap();
         for (name, line) in [
-            ("gb-a1", "A 7/8 · waits 3 min 42 s"),
+            ("gb-a1", "A 7/8 · 3 min 42 s"),
             ("gb-a3", "chat-8b · KV 71 %"),
             ("gb-b1", "chat-8b-8 · weights 62 %"),
             ("hgx-1", "Karpenter evicts · 11 in flight"),
