@@ -268,11 +268,7 @@ impl World {
         let gpu_ready = matches!(n.stage, NodeStage::Ready | NodeStage::Draining);
         let (cpu_m, mem_mib) = n.allocatable();
         let allocatable = Amounts { gpus: n.gpus.len() as u32, cpu_m, mem_mib };
-        let mut releasing = Amounts::ZERO;
-        for pod in n.gpus.iter().filter_map(|s| s.pod).filter(|p| self.pod(*p).phase == PodPhase::Releasing) {
-            releasing.gpus += 1;
-            let _ = pod;
-        }
+        let releasing = self.releasing_on(id);
         let held = n.gpus.iter().filter(|s| s.pod.is_some()).count() as u32;
         let used = Amounts { gpus: held, cpu_m: n.cpu_m_used, mem_mib: n.mem_mib_used };
         let mut free = allocatable.minus(used);
@@ -293,6 +289,18 @@ impl World {
             unschedulable: n.leave.is_some() || !registered || tainted,
             gpu_ready,
         }
+    }
+
+    /// What terminating pods of a node will give back.
+    fn releasing_on(&self, id: NodeId) -> Amounts {
+        let mut pods: Vec<PodId> = self.node(id).gpus.iter().filter_map(|s| s.pod).collect();
+        pods.sort();
+        pods.dedup();
+        let leaving = pods.into_iter().map(|p| self.pod(p)).filter(|p| p.phase == PodPhase::Releasing);
+        leaving.fold(Amounts::ZERO, |sum, p| {
+            let spec = &self.setup.services[self.group(p.group).service.index()];
+            sum.plus(Amounts { gpus: spec.gpus_per_worker, cpu_m: spec.cpu_m, mem_mib: spec.mem_mib })
+        })
     }
 
     fn node_labels(&self, id: NodeId) -> Labels {
