@@ -22,7 +22,11 @@ impl std::fmt::Display for Problem {
 
 impl From<crate::yaml::Problem> for Problem {
     fn from(p: crate::yaml::Problem) -> Problem {
-        let place = if p.path.is_empty() { format!("line {}", p.line) } else { format!("line {}, {}", p.line, p.path) };
+        let place = match (p.line, p.path.is_empty()) {
+            (0, _) => p.path, // from an override, not from the file
+            (line, true) => format!("line {line}"),
+            (line, false) => format!("line {line}, {}", p.path),
+        };
         Problem { place, what: p.message }
     }
 }

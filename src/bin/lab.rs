@@ -2,15 +2,20 @@
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
+use seven_of_eight::i18n::{Lang, clock, plain, render};
 use seven_of_eight::problem::Problem;
 use seven_of_eight::report::{self, Report};
 use seven_of_eight::scenario::{self, Scenario};
 use seven_of_eight::session::Run;
 use seven_of_eight::share;
+use seven_of_eight::sim::decision::Decision;
 use seven_of_eight::sim::time::Time;
 use seven_of_eight::sim::traffic::TraceReader;
-use seven_of_eight::sim::units::parse_span;
-use std::io::Read;
+use seven_of_eight::sim::units::{format_span, parse_span};
+use seven_of_eight::sim::world::World;
+use seven_of_eight::view::names::Names;
+use seven_of_eight::view::{why, words};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -79,21 +84,20 @@ fn run(arguments: Arguments) -> Result<()> {
                 None => scenario.setup.end,
                 Some(text) => Time::ZERO + parse_span(&text).with_context(|| format!("--until {text}"))?,
             };
+            if until > scenario.setup.end {
+                let length = format_span(scenario.setup.end.since(Time::ZERO));
+                bail!("--until: the run is over after {length} (--set length=... makes it longer)");
+            }
             let mut run = Run::new(Arc::new(scenario.setup), Vec::new())?;
             run.advance(until, usize::MAX);
             print(&Report::of(run.world()), json)?;
             if why {
-                for decision in run.world().decisions() {
-                    println!("{}", report::sentence(run.world(), decision));
-                }
+                say(&why_log(run.world()))?;
             }
             Ok(())
         }
         Subcommands::Open { link } => open_link(&link),
-        Subcommands::List => {
-            print!("{}", report::list());
-            Ok(())
-        }
+        Subcommands::List => say(&report::list()),
     }
 }
 
@@ -154,18 +158,33 @@ fn open_link(link: &str) -> Result<()> {
     run.advance(at, usize::MAX);
     print(&Report::of(run.world()), false)?;
     match promised {
-        Some(hash) if hash == run.world().state_hash() => println!("link: the state hash holds"),
+        Some(hash) if hash == run.world().state_hash() => say("link: the state hash holds\n")?,
         Some(hash) => bail!("the link promises state hash {hash:016x}"),
-        None => println!("link: it promises no state hash"),
+        None => say("link: it promises no state hash\n")?,
     }
     Ok(())
 }
 
+/// The why-log in the page's words.
+fn why_log(world: &World) -> String {
+    let (lang, names) = (Lang::english(), Names::of(&world.snapshot()));
+    let line = |d: &Decision| {
+        let clock = clock(world.setup().day_start.0 + d.last_at.0);
+        let times = if d.times > 1 { format!(" x{}", d.times) } else { String::new() };
+        let (who, what) = (render(&lang, &words::who(d.who)), render(&lang, &why::sentence(d, &names)));
+        format!("{clock}  {who}{times}: {}\n", plain(&what))
+    };
+    world.decisions().map(line).collect()
+}
+
 fn print(report: &Report, json: bool) -> Result<()> {
-    if json {
-        println!("{}", serde_json::to_string_pretty(report)?);
-    } else {
-        print!("{}", report.text());
+    if json { say(&format!("{}\n", serde_json::to_string_pretty(report)?)) } else { say(&report.text()) }
+}
+
+/// Writes to the terminal or a pipe; a reader that has seen enough is no error.
+fn say(text: &str) -> Result<()> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
+        other => Ok(other?),
     }
-    Ok(())
 }

@@ -13,6 +13,8 @@ pub enum Arg {
     Float(f64, u8),
     /// A share between 0 and 1, written as a percentage.
     Percent(f64),
+    /// The same with one decimal, where a reader is to compute with it.
+    PercentTenths(f64),
     /// A length of time, written with its two largest units.
     Span(Span),
     /// A time of day: microseconds since midnight of the first day.

@@ -12,6 +12,10 @@ pub fn text(key: Key) -> &'static str {
         Key::ProblemScenario => "This experiment cannot be opened",
         Key::ProblemLink => "This link cannot be opened",
         Key::ProblemLinkValues => "Some values of the link were not used",
+        Key::ProblemShare => "This run cannot be shared as a link",
+        Key::ProblemShareTrace => {
+            "It is driven by the trace {name}, which a link cannot carry. Give the file along: open the experiment and drop the trace on the page."
+        }
         Key::ProblemTrace => "This trace cannot be used",
         Key::ProblemFile => "This file cannot be used",
         Key::ProblemQuery => "Some values of the address were not used",
@@ -359,7 +363,7 @@ pub fn text(key: Key) -> &'static str {
         Key::WhyKeys => "Up and down arrows walk the decisions; Enter keeps one lit on the map.",
         // Why-log: acts of people and scripts
         Key::DidBuyNode => {
-            "Bought one {instance} for {rack}. It costs money from now on; its GPUs can be used once it is ready."
+            "Bought one {instance} for {rack}. It costs money once the cloud grants it; its GPUs can be used once it is ready."
         }
         Key::DidMoveNode => "{node} moves to {rack}. If pods run on it, it is drained first.",
         Key::DidReleaseNode => "{node} is drained and then given back.",
@@ -819,7 +823,7 @@ pub fn text(key: Key) -> &'static str {
             "From 09:00 the requests to chat-14b grow from one to eight a second. Two replicas serve them and fourteen GPUs stand by. The HPA reads GPU utilization, the share of time in which a GPU did anything at all, with a target of 95 %."
         }
         Key::SignalTaskSee => "See the HPA keep its replicas while 50 requests wait",
-        Key::SignalTaskCatchUp => "Serve the plateau with at least 4 replicas and an empty queue",
+        Key::SignalTaskCatchUp => "From 09:30 on, have 90 % of all requests answered within their targets",
         Key::SignalHintOne => "Compare the lines of “What each signal sees”: which one moves when the queue grows?",
         Key::SignalHintTwo => {
             "A GPU that decodes one request is as busy as one that decodes forty. At most 100 % over a target of 95 % is 1.05, and that is inside the tolerance of 10 %."

@@ -106,6 +106,7 @@ impl Lang {
             Arg::Int(v) => n.int(*v),
             Arg::Float(v, decimals) => n.float(*v, *decimals),
             Arg::Percent(v) => format!("{} %", n.float(v * 100.0, 0)),
+            Arg::PercentTenths(v) => format!("{} %", n.float(v * 100.0, 1)),
             Arg::Span(span) => self.span(*span),
             Arg::Clock(us) => clock(*us),
             Arg::Money(m) => self.money(*m),

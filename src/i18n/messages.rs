@@ -41,6 +41,8 @@ catalogue! {
     ProblemLink,
     ProblemLinkValues,
     ProblemTrace,
+    ProblemShare,
+    ProblemShareTrace { name },
     ProblemFile,
     ProblemQuery,
     QueryBadValue { value, allowed, used },

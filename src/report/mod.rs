@@ -1,7 +1,6 @@
 //! Reports: what a run came to, as data and as text for the command line.
 
 use crate::scenario;
-use crate::sim::decision::Decision;
 use crate::sim::metrics::ledger::GpuState;
 use crate::sim::param::{Kind, Param};
 use crate::sim::snapshot::RequestTotals;
@@ -114,12 +113,6 @@ impl Report {
         writeln!(out, "decisions     {}", self.decisions)?;
         writeln!(out, "state hash    {}", self.state_hash)
     }
-}
-
-/// One record of the why-log for a terminal.
-pub fn sentence(world: &World, decision: &Decision) -> String {
-    let clock = crate::i18n::clock(world.setup().day_start.0 + decision.at.0);
-    format!("{clock}  {:?}  {:?}", decision.who, decision.verdict)
 }
 
 /// The library and the parameter table.

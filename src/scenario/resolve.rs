@@ -248,6 +248,9 @@ fn policy(raw: &RawScenario, p: &mut Problems) -> Policy {
             }
         }
     }
+    if values.len() < raw.policy.values().map(|section| section.len()).sum() {
+        return policy; // what contradicts a bad value is no news
+    }
     values.sort_by_key(|(param, _, _)| *param != Param::MaxReplicas);
     for (param, value, id) in values {
         if let Err(error) = policy.set(param, value) {

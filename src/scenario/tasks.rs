@@ -1,7 +1,7 @@
 //! Tasks and their automatic checks: predicates over a snapshot.
 
 use crate::sim::snapshot::{GroupStage, Snapshot};
-use crate::sim::time::Span;
+use crate::sim::time::{Span, Time};
 use crate::sim::units::span;
 use serde::Deserialize;
 
@@ -30,6 +30,13 @@ pub enum Check {
     KeptWhileWaiting { at_least: u32 },
     /// At least so many replicas of the service are ready and no request waits.
     CaughtUp { service: String, replicas: u32 },
+    /// At or after this time since the start, at least so many percent of the offered requests met
+    /// their SLO.
+    MetShare {
+        percent: u32,
+        #[serde(with = "span")]
+        from: Span,
+    },
     /// Consolidation is emptying a node that answers requests.
     EvictedWhileServing,
 }
@@ -54,6 +61,9 @@ impl Check {
             }
             Check::CaughtUp { service: name, replicas } => {
                 service(name).is_some_and(|v| v.replicas_ready >= *replicas && v.waiting == 0)
+            }
+            Check::MetShare { percent, from } => {
+                s.now.since(Time::ZERO) >= *from && s.score.g * 100.0 >= f64::from(*percent)
             }
             Check::EvictedWhileServing => s.nodes_layer.evicting.is_some_and(|(_, in_flight)| in_flight > 0),
         }

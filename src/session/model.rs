@@ -42,6 +42,7 @@ pub enum Selection {
 
 /// What is open over the page.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "one dialog at a time")]
 pub enum Dialog {
     Library,
     /// The link, ready to be copied by hand if the clipboard is refused.
@@ -159,7 +160,7 @@ pub struct Model {
     pub origin: Origin,
     /// State hash that an opened link promises at its time.
     pub(super) promised: Option<(Time, u64)>,
-    /// Tasks of the scenario, and when each was first done.
+    /// Tasks of the scenario, and when each was first done; rewinding does not undo them.
     pub tasks: Vec<(Task, Option<Time>)>,
     /// Name of the trace that drives the scaled service, if one was loaded.
     pub trace: Option<(String, u64)>,
@@ -282,9 +283,6 @@ impl Model {
         self.snapshot = Rc::new(self.run.world().snapshot());
         let now = self.run.now();
         for (task, done) in &mut self.tasks {
-            if done.is_some_and(|t| t > now) {
-                *done = None; // rewound to before it
-            }
             if done.is_none() && task.check.holds(&self.snapshot) {
                 *done = Some(now);
             }

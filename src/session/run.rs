@@ -4,6 +4,8 @@
 //! meets them again. Acting drops them: the run forks.
 
 use crate::sim::command::{Command, Refusal, Stamped};
+use crate::sim::decision::Decision;
+use crate::sim::series_view::{Point, Track};
 use crate::sim::setup::Setup;
 use crate::sim::time::{Span, Time};
 use crate::sim::world::{StartError, World};
@@ -64,6 +66,18 @@ impl Run {
 
     pub fn world(&self) -> &World {
         &self.world
+    }
+    /// The records of the why-log, oldest first.
+    pub fn decisions(&self) -> impl DoubleEndedIterator<Item = &Decision> + ExactSizeIterator {
+        self.world.decisions()
+    }
+    /// Points of a chart's track in a range, at most so many.
+    pub fn series(&self, track: Track, from: Time, to: Time, points_max: usize) -> Vec<Point> {
+        self.world.series(track, from, to, points_max)
+    }
+    /// What the run was built from.
+    pub fn setup(&self) -> &Setup {
+        self.world.setup()
     }
     pub fn now(&self) -> Time {
         self.world.now()
@@ -175,8 +189,9 @@ impl Run {
         }
     }
 
-    /// Takes back the last command before or at the present, and goes to just after its time.
+    /// Takes back the last command before or at the present, and plays up to the present without it.
     pub fn undo(&mut self, events_max: usize) -> Option<Stamped> {
+        let now = self.now();
         let last = self.applied.checked_sub(1)?;
         let removed = self.log.remove(last);
         let at = removed.at;
@@ -185,18 +200,20 @@ impl Run {
         }
         self.undone.push(removed.clone());
         self.restore(at);
-        self.advance(at, events_max);
+        self.advance(now, events_max);
         self.forget_future();
         Some(removed)
     }
 
-    /// Puts the last undone command back at its time.
+    /// Puts the last undone command back at its time, and plays up to the present with it.
     pub fn redo(&mut self, events_max: usize) -> Option<Stamped> {
+        let now = self.now();
         let command = self.undone.pop()?;
         let keep = std::mem::take(&mut self.undone);
         self.seek(command.at, events_max);
         let done = self.act(&command.command).is_ok();
         self.undone = keep;
+        self.advance(now, events_max);
         done.then_some(command)
     }
 

@@ -1,6 +1,6 @@
 //! What each message does.
 
-use super::model::{Dialog, Effect, Message, Model, Notice, Selection, Speed, Theme};
+use super::model::{Dialog, Effect, Message, Model, Notice, Problem, Selection, Speed, Theme};
 use super::open;
 use crate::i18n::{self, Lang};
 use crate::share::{self, Shared};
@@ -32,10 +32,10 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
         Message::Rewind => seek(model, Time::ZERO),
         Message::Do(command) => act(model, command),
         Message::Undo => moved(model, |m| {
-            m.run.undo(EVENTS_AT_ONCE);
+            m.run.undo(usize::MAX);
         }),
         Message::Redo => moved(model, |m| {
-            m.run.redo(EVENTS_AT_ONCE);
+            m.run.redo(usize::MAX);
         }),
         Message::Select(selection) => select(model, selection),
         Message::Open(dialog) => show(model, dialog),
@@ -137,6 +137,11 @@ pub fn link(model: &Model) -> (String, u64) {
 
 fn share_link(model: &mut Model) -> Vec<Effect> {
     model.finish_jump();
+    if let Some((name, _)) = &model.trace {
+        let what = i18n::Message::ProblemShareTrace { name: name.clone().into() };
+        let problem = Problem::new(name.clone(), i18n::render(&model.lang, &what));
+        return show(model, Dialog::Problems { title: i18n::Message::ProblemShare, problems: vec![problem] });
+    }
     let (link, hash) = link(model);
     let state_hash = format!("{hash:016x}");
     let copy = Effect::CopyText(link.clone());

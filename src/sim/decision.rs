@@ -315,7 +315,6 @@ impl Decision {
     /// Whether **step** stops here: something on the page changed, or a choice was refused.
     pub fn is_milestone(&self) -> bool {
         match &self.verdict {
-            Verdict::HpaSync { current, desired, .. } => current != desired,
             Verdict::ConsolidationKept { .. } => false,
             _ => self.times == 1,
         }

@@ -310,6 +310,9 @@ pub struct Snapshot {
     pub nodes: Vec<NodeView>,
     pub groups: Vec<GroupView>,
     pub pending: Vec<PendingView>,
+    /// Names of what has gone, for sentences about the past: the latest of each.
+    pub gone_groups: Vec<(GroupId, String, ServiceId)>,
+    pub gone_nodes: Vec<(NodeId, String)>,
     pub services: Vec<ServiceView>,
     pub palette: Vec<PaletteItem>,
     pub nodes_layer: NodesView,

@@ -282,7 +282,7 @@ impl App {
             }
             match (&model.origin, model.run.log().is_empty()) {
                 (crate::share::Origin::Library(id), true) => {
-                    let seed = model.run.world().setup().seed;
+                    let seed = model.run.setup().seed;
                     let library_seed = crate::scenario::library(id).and_then(Result::ok).map(|s| s.setup.seed);
                     if library_seed == Some(seed) { format!("s={id}") } else { format!("s={id}&seed={seed}") }
                 }

@@ -132,8 +132,10 @@ pub fn WhyLog(props: &Props) -> Html {
     let kept = rows.kept().clone();
     let thing = inspected(&kept, snapshot, &names).map(|i| i.name);
     let about = |d: &Decision| touches(d, &kept);
-    let shown: Vec<&Decision> =
-        decisions.iter().rev().filter(|d| filter.shows(d.who) && (thing.is_none() || !*only || about(d))).collect();
+    let mut shown: Vec<&Decision> =
+        decisions.iter().filter(|d| filter.shows(d.who) && (thing.is_none() || !*only || about(d))).collect();
+    // A folded record carries the numbers of its last time, so that is its place in the log.
+    shown.sort_by_key(|d| std::cmp::Reverse((d.last_at, d.id)));
     let tab_stop = active.filter(|id| shown.iter().take(*most).any(|d| d.id == *id)).or(shown.first().map(|d| d.id));
     let list = shown.iter().take(*most).map(|d| {
         let cause = d.caused_by.and_then(|id| decisions.iter().find(|c| c.id == id));
@@ -302,7 +304,7 @@ fn Row(props: &RowProps) -> Html {
             aria-current={pinned.then_some("true")}>
             <p class="why-head">
                 <span class="glyph" aria-hidden="true">{ word::tone_glyph(d.tone) }</span>
-                <span class="why-time">{ text(clock(d.at)) }</span>
+                <span class="why-time">{ text(clock(d.last_at)) }</span>
                 { " " }
                 <span class="why-who">{ say(lang, &word::who(d.who)) }</span>
                 { " " }

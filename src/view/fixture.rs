@@ -276,6 +276,8 @@ impl Builder {
                 selector: Some("GB200".into()),
                 wait,
             }],
+            gone_groups: Vec::new(),
+            gone_nodes: Vec::new(),
             services: vec![
                 service(LLAMA, "llama-70b", 8, 8, true, 131_072),
                 service(CHAT, "chat-8b", 1, 1, false, 131_072),

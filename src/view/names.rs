@@ -42,7 +42,9 @@ impl Names {
 
     /// Whether [`remember`](Names::remember) would change something; cheap enough for each frame.
     pub fn lacks(&self, snapshot: &Snapshot) -> bool {
-        snapshot.nodes.iter().any(|n| self.nodes.get(&n.id) != Some(&n.name))
+        snapshot.gone_nodes.iter().any(|(id, name)| self.nodes.get(id) != Some(name))
+            || snapshot.gone_groups.iter().any(|(id, name, _)| self.groups.get(id).is_none_or(|g| g.name != *name))
+            || snapshot.nodes.iter().any(|n| self.nodes.get(&n.id) != Some(&n.name))
             || snapshot.groups.iter().any(|g| self.groups.get(&g.id).is_none_or(|known| known.name != g.name))
             || snapshot.services.iter().any(|s| self.services.get(&s.id).is_none_or(|known| known.name != s.name))
             || snapshot.racks.iter().any(|r| self.racks.get(&r.id).is_none_or(|known| known.0 != r.name))
@@ -52,6 +54,12 @@ impl Names {
     /// Adds the names of a snapshot to those already known. A present name replaces an old one:
     /// after a fork of the run an id can stand for another thing.
     pub fn remember(&mut self, snapshot: &Snapshot) {
+        for (id, name) in &snapshot.gone_nodes {
+            self.nodes.insert(*id, name.clone());
+        }
+        for (id, name, service) in &snapshot.gone_groups {
+            self.groups.insert(*id, GroupName { name: name.clone(), service: *service });
+        }
         for n in &snapshot.nodes {
             self.nodes.insert(n.id, n.name.clone());
         }

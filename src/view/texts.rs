@@ -37,7 +37,7 @@ pub fn scenario_texts(id: &str) -> Option<Texts> {
             title: Message::SignalTitle,
             question: Message::SignalQuestion,
             story: Message::SignalStory,
-            tasks: vec![("see-the-lie", Message::SignalTaskSee), ("catch-up", Message::SignalTaskCatchUp)],
+            tasks: vec![("see-the-lie", Message::SignalTaskSee), ("serve-the-plateau", Message::SignalTaskCatchUp)],
             hints: vec![Message::SignalHintOne, Message::SignalHintTwo, Message::SignalHintThree],
             chart: Chart::Signals,
         },

@@ -157,6 +157,8 @@ pub fn trap() -> Snapshot {
             selector: Some("GB200".into()),
             wait,
         }],
+        gone_groups: Vec::new(),
+        gone_nodes: Vec::new(),
         services: vec![service(0, "llama-70b", 8, false), service(1, "rag-14b", 1, true)],
         palette: vec![PaletteItem {
             instance: "p6e-gb200.36xlarge",

@@ -195,10 +195,12 @@ pub fn target_param(signal: i64) -> Param {
 /// exports it).
 pub fn signal_value(signal: i64, milli: i64) -> Arg {
     match target_param(signal) {
-        Param::TargetKv => Arg::Percent(milli as f64 / 1_000.0),
+        Param::TargetKv if milli % 10 == 0 => Arg::Percent(milli as f64 / 1_000.0),
+        Param::TargetKv => Arg::PercentTenths(milli as f64 / 1_000.0),
         Param::TargetWaiting if milli % 1000 == 0 => Arg::Int(milli / 1000),
         Param::TargetWaiting => Arg::Float(milli as f64 / 1000.0, 1),
-        _ => Arg::Percent(milli as f64 / 100_000.0),
+        _ if milli % 1000 == 0 => Arg::Percent(milli as f64 / 100_000.0),
+        _ => Arg::PercentTenths(milli as f64 / 100_000.0),
     }
 }
 

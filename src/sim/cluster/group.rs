@@ -12,8 +12,10 @@ use std::sync::Arc;
 pub enum DrainCause {
     /// Fewer replicas are wanted, or a person deleted it.
     ScaledDown,
-    /// Its node is being emptied.
+    /// Consolidation empties its node.
     Evicted,
+    /// A person moves or releases its node.
+    NodeLeft,
     /// A pod of higher priority takes its place.
     Preempted,
     /// Its controller changed the template (another scheduler), or a stale gang was given up.

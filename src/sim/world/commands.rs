@@ -43,8 +43,8 @@ impl World {
                 let instance = self.setup.palette[palette as usize];
                 self.buy_node(instance, rack, None);
             }
-            Command::MoveNode { node, rack } => self.empty_node(node, Leave::MoveTo(rack), DrainCause::Evicted),
-            Command::ReleaseNode { node } => self.empty_node(node, Leave::Release, DrainCause::Evicted),
+            Command::MoveNode { node, rack } => self.empty_node(node, Leave::MoveTo(rack), DrainCause::NodeLeft),
+            Command::ReleaseNode { node } => self.empty_node(node, Leave::Release, DrainCause::NodeLeft),
             Command::LaunchGang { service } => {
                 self.service_mut(service).wanted += 1;
                 self.reconcile(service);
@@ -158,7 +158,13 @@ impl World {
             Param::Scheduler | Param::Topology => self.recreate_waiting_groups(),
             Param::Provisioner | Param::Consolidation | Param::ConsolidateAfter => self.wake_karpenter(),
             Param::Scaler | Param::ManualReplicas => self.apply_manual_replicas(param),
-            Param::MinReplicas | Param::MaxReplicas | Param::Signal | Param::TargetPercent => {}
+            Param::Signal => {
+                // The last reading belongs to another signal.
+                for service in &mut self.services {
+                    service.hpa_view = None;
+                }
+            }
+            Param::MinReplicas | Param::MaxReplicas | Param::TargetPercent => {}
             Param::TargetWaiting | Param::TargetKv | Param::StabilizationDown => {}
         }
     }

@@ -301,6 +301,10 @@ impl World {
                 return;
             }
         }
+        if !answered {
+            // A client that gave up has waited this long for a first token that did not come.
+            self.service_mut(service).ttft.record(now, after);
+        }
         self.requests.end(id, Outcome::TimedOut);
         // The gateway's oldest go first, so its dead are at the front.
         while let Some((held, serial)) = self.service(service).backlog.front().copied() {

@@ -93,6 +93,8 @@ impl World {
         let now = self.now;
         let setup = self.setup.clone();
         let group = self.pod(pod).group;
+        // What was held until now was held without this pod.
+        self.count_held(group);
         let service = self.group(group).service;
         let spec = &setup.services[service.index()];
         let n = self.node_mut(node);
@@ -361,7 +363,9 @@ impl World {
         for pod in self.group(group).pods.clone() {
             let p = self.pod_mut(pod);
             p.phase = PodPhase::Gone;
-            if let Some(node) = p.node.take() {
+            let node = p.node.take();
+            self.meter.path.vanish_pod(pod);
+            if let Some(node) = node {
                 let n = self.node_mut(node);
                 for slot in n.gpus.iter_mut().filter(|s| s.pod == Some(pod)) {
                     slot.pod = None;

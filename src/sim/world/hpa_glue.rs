@@ -93,7 +93,10 @@ impl World {
                 memory_request_milli: None,
             })
         });
-        let samples = self.meter.path.query_pods(self.now, service, signal).into_iter().map(|(pod, s)| PodSample {
+        // The custom metrics API answers for the pods that the selector finds, not for gone ones.
+        let leaders: Vec<_> = groups.iter().filter_map(|g| g.pods.first().copied()).collect();
+        let samples = self.meter.path.query_pods(self.now, service, signal).into_iter();
+        let samples = samples.filter(|(pod, _)| leaders.contains(pod)).map(|(pod, s)| PodSample {
             pod,
             value_milli: scrape::to_milli(s.value),
             at: s.measured_at,

@@ -17,6 +17,9 @@ use crate::sim::snapshot::{
 use crate::sim::time::Span;
 use crate::sim::wait::WaitReason;
 
+/// How many names of gone things a snapshot carries.
+const GONE_NAMED: usize = 64;
+
 /// Short names of GPUs, as cards and chips show them.
 fn gpu_label(id: &str) -> &'static str {
     match id {
@@ -46,6 +49,8 @@ impl World {
             nodes: nodes.into_iter().map(|n| self.node_view(n)).collect(),
             groups: self.groups_in_order().map(|g| self.group_view(g)).collect(),
             pending: self.groups_in_order().flat_map(|g| self.pending_views(g)).collect(),
+            gone_groups: self.gone_groups(),
+            gone_nodes: self.gone_nodes(),
             services: (0..self.services.len()).map(|i| self.service_view(ServiceId::from_index(i))).collect(),
             palette: self.setup.palette.iter().map(|i| palette_item(i)).collect(),
             nodes_layer: self.nodes_layer(),
@@ -54,6 +59,16 @@ impl World {
             ledger: self.ledger_view(),
             decisions: self.log.total() as usize,
         }
+    }
+
+    fn gone_groups(&self) -> Vec<(GroupId, String, ServiceId)> {
+        let gone = self.groups.iter().rev().filter(|g| g.stage == GroupStage::Gone).take(GONE_NAMED);
+        gone.map(|g| (g.id, g.name.to_string(), g.service)).collect()
+    }
+
+    fn gone_nodes(&self) -> Vec<(NodeId, String)> {
+        let gone = self.nodes.iter().rev().filter(|n| n.is_released()).take(GONE_NAMED);
+        gone.map(|n| (n.id, n.name.to_string())).collect()
     }
 
     fn groups_in_order(&self) -> impl Iterator<Item = GroupId> + '_ {

@@ -1,11 +1,11 @@
 //! What views are given besides the snapshot, made anew only when it changes.
 
 use crate::session::Model;
+use crate::session::Run;
 use crate::share::Origin;
 use crate::sim::decision::Decision;
 use crate::sim::series_view::{Point, Track};
 use crate::sim::time::Time;
-use crate::sim::world::World;
 use crate::ui::shell::now_ms;
 use crate::view::charts::{Chart, Plot, Source, plot};
 use crate::view::time::{Mark, mark, thin, window_end};
@@ -55,7 +55,7 @@ struct ChartsKey {
     seed: u64,
 }
 
-struct Tracks<'a>(&'a World);
+struct Tracks<'a>(&'a Run);
 
 impl Source for Tracks<'_> {
     fn points(&self, track: Track, until: Time) -> Vec<Point> {
@@ -75,12 +75,12 @@ impl Look {
     }
 
     fn refresh_log(&mut self, model: &Model) {
-        let world = model.run.world();
-        let all = world.decisions();
+        let run = &model.run;
+        let all = run.decisions();
         let key = LogKey {
-            first: world.decisions().next().map(|d| d.id),
+            first: run.decisions().next().map(|d| d.id),
             length: all.len(),
-            last: world.decisions().rev().take(FOLDED_WITHIN).map(|d| (d.id, d.times, d.last_at)).collect(),
+            last: run.decisions().rev().take(FOLDED_WITHIN).map(|d| (d.id, d.times, d.last_at)).collect(),
             commands: model.run.log().len(),
             scenario: model.scenario.clone(),
         };
@@ -92,7 +92,7 @@ impl Look {
         self.decisions = Rc::new(all.skip(skip).cloned().collect());
         // What lies ahead of a rewound present stays marked until the run forks.
         let (now, seen_until) = (model.run.now(), model.run.seen_until());
-        let mut marks: Vec<Mark> = world.decisions().filter_map(mark).collect();
+        let mut marks: Vec<Mark> = run.decisions().filter_map(mark).collect();
         if same_run {
             marks.extend(self.marks.iter().filter(|m| m.at > now && m.at <= seen_until));
         }
@@ -107,14 +107,14 @@ impl Look {
             until,
             commands: model.run.log().len(),
             scenario: model.scenario.clone(),
-            seed: model.run.world().setup().seed,
+            seed: model.run.setup().seed,
         };
         let running = model.playing || model.is_jumping();
         let early = running && now_ms() - self.charts_built_ms < CHARTS_EVERY_MS && !self.plots.is_empty();
         if early || self.charts_key.as_ref() == Some(&key) {
             return;
         }
-        let source = Tracks(model.run.world());
+        let source = Tracks(&model.run);
         self.plots = Rc::new(Chart::ALL.iter().map(|c| plot(*c, &model.snapshot, until, &source)).collect());
         self.charts_key = Some(key);
         self.charts_built_ms = now_ms();

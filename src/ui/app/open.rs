@@ -60,7 +60,7 @@ fn open_run(model: &mut Model, options: &Options) {
         // A fragment wins; a damaged one leaves the scenario behind the report.
         session::update(model, Message::OpenLink(fragment));
     } else if let Some(clock) = options.at {
-        let day_start = model.run.world().setup().day_start;
+        let day_start = model.run.setup().day_start;
         let at = Time((clock.0 + DAY_US - day_start.0 % DAY_US) % DAY_US);
         session::update(model, Message::Seek(at));
     }

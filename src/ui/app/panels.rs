@@ -34,7 +34,7 @@ impl App {
         let tab = tab_id(self.tab);
         html! {
             <div class={classes!("app", self.dragging.then_some("dragging"), self.map_parts(ctx))} data-tab={tab}>
-                <Header lang={model.lang} title={self.title(model)} seed={model.run.world().setup().seed}
+                <Header lang={model.lang} title={self.title(model)} seed={model.run.setup().seed}
                     can_undo={model.run.can_undo()} can_redo={model.run.can_redo()} theme={model.theme}
                     on_message={link.callback(Msg::Session)} on_file={link.callback(Msg::File)} />
                 { self.tabs(ctx, model) }

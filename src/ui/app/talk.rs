@@ -24,7 +24,7 @@ pub struct Talk {
 impl Talk {
     /// Takes the newest milestone since the last call; older ones that were not said are dropped.
     pub fn hear(&mut self, model: &Model) {
-        let newest = model.run.world().decisions().next_back().map(|d| d.id);
+        let newest = model.run.decisions().next_back().map(|d| d.id);
         if let (Some(heard), Some(newest)) = (self.heard, newest)
             && newest > heard
             && let Some(message) = milestone(model, heard)
@@ -54,7 +54,7 @@ impl Talk {
 /// The newest decision after `heard` that is worth saying.
 fn milestone(model: &Model, heard: u64) -> Option<Message> {
     let names = Names::of(&model.snapshot);
-    let fresh = model.run.world().decisions().rev().take_while(|d| d.id > heard).take(LOOKED_AT_MAX);
+    let fresh = model.run.decisions().rev().take_while(|d| d.id > heard).take(LOOKED_AT_MAX);
     let mut found = fresh.filter_map(|d| announce::milestone(d, &names));
     found.next()
 }

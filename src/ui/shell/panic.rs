@@ -39,7 +39,7 @@ pub fn remember_if_changed(model: &Model) {
 }
 
 fn remember(model: &Model) {
-    let seed = model.run.world().setup().seed;
+    let seed = model.run.setup().seed;
     let log = model.run.log();
     let commands: Vec<_> = log.iter().skip(log.len().saturating_sub(COMMANDS_SHOWN)).collect();
     let record = serde_json::json!({

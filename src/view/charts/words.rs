@@ -1,8 +1,9 @@
 //! The charts in words: one sentence each, values at line ends, and the table.
 
 use super::build::{ttft_slo, value_arg};
-use super::{Chart, Line, Plot, STACK_NOTHING, STACK_WORKING};
+use super::{Chart, Line, Plot};
 use crate::i18n::{Arg, Message};
+use crate::sim::snapshot::GpuUse;
 use crate::sim::snapshot::Snapshot;
 use crate::sim::time::Time;
 
@@ -41,7 +42,7 @@ pub fn summary(plot: &Plot, snapshot: &Snapshot) -> Message {
             ready: said(Message::LineReady),
         },
         Chart::Ttft => ttft(plot, snapshot),
-        Chart::Ledger => ledger(plot),
+        Chart::Ledger => ledger(snapshot),
     }
 }
 
@@ -62,15 +63,12 @@ fn ttft(plot: &Plot, snapshot: &Snapshot) -> Message {
     }
 }
 
-fn ledger(plot: &Plot) -> Message {
-    let top = |i: usize| plot.lines.get(i).and_then(Line::last).unwrap_or(0.0);
-    let paid = top(plot.lines.len().saturating_sub(1));
-    let number = |v: f32| Arg::Int(f64::from(v).round() as i64);
-    Message::SumLedger {
-        working: number(top(STACK_WORKING - 1)),
-        paid: number(paid),
-        nothing: number(paid - top(STACK_NOTHING - 1)),
-    }
+/// Of the GPUs paid for at this instant, so that the numbers add up with the map's.
+fn ledger(snapshot: &Snapshot) -> Message {
+    let now = |state: GpuUse| snapshot.ledger.gpus_now[state as usize];
+    let paid: u32 = snapshot.ledger.gpus_now.iter().sum();
+    let working = now(GpuUse::Training) + now(GpuUse::ServingBusy);
+    Message::SumLedger { working: working.into(), paid: paid.into(), nothing: (paid - working).into() }
 }
 
 /// Rows of the table at most.
