@@ -128,3 +128,38 @@ fn sandbox_underutilized_consolidation_evicts_a_serving_node_and_when_empty_does
         assert_eq!(evicted(seed, "WhenEmpty"), 0, "seed {seed}");
     }
 }
+
+/// A fault that was found by use: samples of deleted pods stayed in the HPA's average, so that
+/// after each scale-down it divided by more pods than there were.
+#[test]
+fn the_hpa_averages_over_living_pods_only() {
+    let mut run = start("lying-signal", 7, &[("hpa.signal", "queue_depth")]);
+    let end = run.end();
+    watch(&mut run, end, |s| {
+        let service = &s.services[0];
+        let Some(hpa) = &service.hpa else { return };
+        // With one replica left, the reading is its own queue.
+        if let (1, Some(value)) = (service.replicas_total, hpa.value_milli) {
+            assert_eq!(value % 1000, 0, "a mean over one pod is whole, not {value} thousandths");
+        }
+    });
+    assert!(run.world().decisions().any(|d| matches!(d.verdict, Verdict::HpaSync { current: 14, desired: 1, .. })));
+}
+
+/// A fault that was found by use: the pod that completed the gang was counted as if it had waited.
+#[test]
+fn what_a_gang_burnt_is_what_the_ledger_holds() {
+    let mut run = start("seven-of-eight", 7, &[("nodes.provisioner", "karpenter")]);
+    run.advance(Time::from_secs(1200), usize::MAX);
+    let (gpu_time, cost) = run
+        .world()
+        .decisions()
+        .find_map(|d| match d.verdict {
+            Verdict::GangComplete { gpu_time, cost, .. } => Some((gpu_time, cost)),
+            _ => None,
+        })
+        .expect("the gang is complete");
+    let s = run.world().snapshot();
+    assert_eq!(gpu_time, s.ledger.gpu_time[2]);
+    assert!(s.ledger.cost[2].0.abs_diff(cost.0) <= 7, "{} against {}", cost.usd(), s.ledger.cost[2].usd());
+}

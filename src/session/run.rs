@@ -213,7 +213,9 @@ impl Run {
         self.seek(command.at, events_max);
         let done = self.act(&command.command).is_ok();
         self.undone = keep;
-        self.advance(now, events_max);
+        if self.now() < now {
+            self.advance(now, events_max);
+        }
         done.then_some(command)
     }
 
