@@ -84,10 +84,10 @@ pub fn text(key: Key) -> &'static str {
         Key::SumQueue => {
             "{waiting, plural, one {# request waits} other {# requests wait}}, {arrivals} per second arrive."
         }
-        Key::SumSignals => "Utilization {gpu}, memory {memory}, queue {queue} of its target, KV {kv}.",
-        Key::SumReplicas => "Wished {raw}, after limits {desired}, ready {ready}.",
-        Key::SumTtftMet => "{p99}: within the SLO of {slo}.",
-        Key::SumTtftMissed => "{p99}: over the SLO of {slo}.",
+        Key::SumSignals => "{service}: utilization {gpu}, memory {memory}, queue {queue} of target, KV {kv}.",
+        Key::SumReplicas => "{service}: wished {raw}, after limits {desired}, ready {ready}.",
+        Key::SumTtftMet => "{service}: {p99}, within the SLO of {slo}.",
+        Key::SumTtftMissed => "{service}: {p99}, over the SLO of {slo}.",
         Key::SumTtftNone => "No first token in the last minute.",
         Key::SumLedger => "{working} of {paid} paid GPUs work, {nothing} are paid for nothing.",
         Key::ShowTable => "Show as table",
@@ -287,6 +287,7 @@ pub fn text(key: Key) -> &'static str {
         Key::RefusedParamChoice => "{id} takes one of {choices}, not {given}",
         Key::RefusedParamRange => "{id} takes a whole number from {min} to {max}, not {given}",
         Key::RefusedMinAboveMax => "the minimum of {min} replicas is above the maximum of {max}",
+        Key::RefusedRunOver => "the run is over: rewind to act",
         Key::RefusedTooMany => "the lab stops at {limit}",
         Key::MapWaitQuota => "over its queue's quota",
         Key::MapWaitQuotaGpus => "{gpus, plural, one {# GPU} other {# GPUs}} over its queue's quota",
@@ -368,7 +369,9 @@ pub fn text(key: Key) -> &'static str {
         Key::DidMoveNode => "{node} moves to {rack}. If pods run on it, it is drained first.",
         Key::DidReleaseNode => "{node} is drained and then given back.",
         Key::DidLaunchGang => "Launched one more replica of **{service}**.",
-        Key::DidDeleteGroup => "Deleted {group}. Its requests get the grace period to finish.",
+        Key::DidDeleteGroup => {
+            "Deleted {group}; one replica fewer is wanted. Its requests get the grace period to finish."
+        }
         Key::DidSpike => {
             "Added {requests, plural, one {# request} other {# requests}} to {service}, spread over {over}."
         }

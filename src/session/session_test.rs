@@ -155,3 +155,49 @@ fn every_library_scenario_opens_with_its_tasks() {
         assert_eq!(m.run.world().setup().seed, 5);
     }
 }
+
+#[test]
+fn at_the_end_of_the_run_acts_are_refused_and_say_so() {
+    let mut m = model();
+    m.run.advance(m.run.end(), usize::MAX);
+    let launch = Command::LaunchGang { service: ServiceId(3) };
+    update(&mut m, Message::Do(launch.clone()));
+    assert_eq!(m.notice, Some(Notice::Refused { command: launch, why: Refusal::RunOver }));
+}
+
+#[test]
+fn tasks_stay_done_when_rewound() {
+    let mut m = model();
+    m.run.advance(Time::from_secs(240), usize::MAX);
+    m.refresh();
+    assert!(m.tasks[0].1.is_some());
+    update(&mut m, Message::Rewind);
+    assert!(m.tasks[0].1.is_some());
+}
+
+#[test]
+fn another_signal_has_no_reading_before_its_first_sync() {
+    let mut m = model();
+    m.run.advance(Time::from_secs(100), usize::MAX);
+    update(&mut m, Message::Do(Command::Set { param: Param::Signal, value: 2 }));
+    assert!(m.snapshot.services[0].hpa.is_none());
+}
+
+#[test]
+fn the_gang_runs_over_two_trays_of_one_domain_or_on_one_hgx_node() {
+    let mut m = model();
+    update(&mut m, Message::OpenScenario { id: "sandbox".into(), seed: None });
+    update(&mut m, Message::Do(Command::BuyNode { palette: 0, rack: RackId(0) }));
+    update(&mut m, Message::Do(Command::Set { param: Param::Scheduler, value: 1 }));
+    update(&mut m, Message::Do(Command::Set { param: Param::Topology, value: 2 }));
+    for service in [2, 3] {
+        update(&mut m, Message::Do(Command::LaunchGang { service: ServiceId(service) }));
+    }
+    m.run.advance(Time::from_secs(1500), usize::MAX);
+    m.refresh();
+    for (service, nodes, pods) in [(2, 2, 8), (3, 1, 1)] {
+        let g = m.snapshot.groups.iter().find(|g| g.service == ServiceId(service)).unwrap();
+        assert_eq!((g.stage, g.nodes.len(), g.pods_total), (GroupStage::Serving, nodes, pods));
+        assert!(!g.crosses_domains);
+    }
+}

@@ -73,4 +73,7 @@ pub enum Refusal {
     Param(super::param::ParamError),
     #[error("at most {limit}")]
     TooMany { limit: u32 },
+    /// The clock stands at the end of the run: nothing would come of it.
+    #[error("the run is over")]
+    RunOver,
 }

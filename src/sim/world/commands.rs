@@ -69,6 +69,9 @@ impl World {
     /// # Errors
     /// The reason why not.
     pub fn check(&self, command: &Command) -> Result<(), Refusal> {
+        if self.now >= self.setup.end {
+            return Err(Refusal::RunOver);
+        }
         match command {
             Command::BuyNode { palette, rack } => {
                 let instance = self.setup.palette.get(*palette as usize).ok_or(Refusal::NoSuchPaletteItem)?;

@@ -3,7 +3,7 @@
 use super::{Axis, Chart, Dash, Hatch, Ink, Line, Plot, STACK, Shape, Unit, gpus};
 use crate::i18n::{Arg, Message};
 use crate::sim::series_view::{Point, Track};
-use crate::sim::snapshot::{GpuUse, Snapshot};
+use crate::sim::snapshot::{GpuUse, ServiceView, Snapshot};
 use crate::sim::time::{Span, Time};
 
 /// Where points come from.
@@ -71,8 +71,13 @@ pub fn plot(chart: Chart, snapshot: &Snapshot, until: Time, source: &impl Source
 
 /// TTFT target of the service that the charts are about.
 pub(super) fn ttft_slo(snapshot: &Snapshot) -> Option<Span> {
+    chart_service(snapshot).map(|s| s.slo_ttft)
+}
+
+/// The service whose signals, replicas and first tokens the charts show: the scaled one.
+pub(super) fn chart_service(snapshot: &Snapshot) -> Option<&ServiceView> {
     let services = &snapshot.services;
-    services.iter().find(|s| s.scaled).or(services.first()).map(|s| s.slo_ttft)
+    services.iter().find(|s| s.scaled).or(services.first())
 }
 
 fn queue(until: Time, waiting: Line, mut arrivals: Line) -> Plot {

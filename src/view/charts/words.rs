@@ -1,6 +1,6 @@
 //! The charts in words: one sentence each, values at line ends, and the table.
 
-use super::build::{ttft_slo, value_arg};
+use super::build::{chart_service, ttft_slo, value_arg};
 use super::{Chart, Line, Plot};
 use crate::i18n::{Arg, Message};
 use crate::sim::snapshot::GpuUse;
@@ -31,12 +31,14 @@ pub fn summary(plot: &Plot, snapshot: &Snapshot) -> Message {
             arrivals: Arg::Float(last(Message::LineArrivals).and_then(Line::last).unwrap_or(0.0).into(), 1),
         },
         Chart::Signals => Message::SumSignals {
+            service: service(snapshot),
             gpu: said(Message::LineGpuUtilization),
             memory: said(Message::LineGpuMemory),
             queue: said(Message::LineQueueShare),
             kv: said(Message::LineKvUsage),
         },
         Chart::Replicas => Message::SumReplicas {
+            service: service(snapshot),
             raw: said(Message::LineRawDesired),
             desired: said(Message::LineDesired),
             ready: said(Message::LineReady),
@@ -44,6 +46,11 @@ pub fn summary(plot: &Plot, snapshot: &Snapshot) -> Message {
         Chart::Ttft => ttft(plot, snapshot),
         Chart::Ledger => ledger(snapshot),
     }
+}
+
+/// The service that the charts of signals, replicas and first tokens are about.
+fn service(snapshot: &Snapshot) -> Arg {
+    chart_service(snapshot).map_or(Message::NoValue.into(), |s| s.name.clone().into())
 }
 
 fn ttft(plot: &Plot, snapshot: &Snapshot) -> Message {
@@ -57,9 +64,9 @@ fn ttft(plot: &Plot, snapshot: &Snapshot) -> Message {
     let slo = ttft_slo(snapshot).unwrap_or_default();
     let p99 = value_arg(unit, value);
     if f64::from(value) <= slo.secs_f64() {
-        Message::SumTtftMet { p99, slo: slo.into() }
+        Message::SumTtftMet { service: service(snapshot), p99, slo: slo.into() }
     } else {
-        Message::SumTtftMissed { p99, slo: slo.into() }
+        Message::SumTtftMissed { service: service(snapshot), p99, slo: slo.into() }
     }
 }
 
