@@ -1,7 +1,6 @@
 //! Checkers: what must hold at every instant. Run every step in tests, and on demand.
 
 use super::World;
-use super::requests::Outcome;
 use crate::sim::cluster::PodPhase;
 use crate::sim::id::{GroupId, NodeId, PodId};
 use crate::sim::metrics::ledger::Mismatch;
@@ -91,18 +90,5 @@ impl World {
             }
         }
         Ok(())
-    }
-
-    /// Totals by outcome; for reports and tests.
-    pub fn ended(&self, outcome: Outcome) -> u64 {
-        let t = self.requests.totals();
-        match outcome {
-            Outcome::Met => t.met,
-            Outcome::Late => t.late,
-            Outcome::TimedOut => t.timed_out,
-            Outcome::Rejected => t.rejected,
-            Outcome::Failed => t.failed,
-            Outcome::Lost => t.lost,
-        }
     }
 }

@@ -15,7 +15,6 @@ use crate::sim::snapshot::{
     RackKind, RackView, ServiceView, Signals, Snapshot,
 };
 use crate::sim::time::Span;
-use crate::sim::wait::WaitReason;
 
 /// How many names of gone things a snapshot carries.
 const GONE_NAMED: usize = 64;
@@ -306,11 +305,6 @@ impl World {
             bill: bill.cost().microusd(),
             gpus_now: GpuState::ALL.map(|s| (parts[s as usize] / PARTS_PER_GPU) as u32),
         }
-    }
-
-    /// Whether something waits for this reason now; for checks.
-    pub fn waits_for(&self, reason: WaitReason) -> bool {
-        self.groups_in_order().flat_map(|g| self.pending_views(g)).any(|p| p.wait.reason == reason)
     }
 }
 
