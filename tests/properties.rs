@@ -25,6 +25,7 @@ fn any_param() -> impl Strategy<Value = Command> {
             Kind::Count { min, max } | Kind::Percent { min, max } | Kind::Seconds { min, max } => {
                 min + i64::from(r) % (max - min + 1)
             }
+            Kind::Limit { max } => i64::from(r) % (max + 1),
         };
         Command::Set { param, value }
     })

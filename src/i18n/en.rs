@@ -594,6 +594,85 @@ pub fn text(key: Key) -> &'static str {
         Key::SignalGpuMemory => "GPU memory",
         Key::SignalQueueDepth => "waiting requests per pod",
         Key::SignalKvUsage => "KV-cache usage",
+        Key::ParamRouting => "Routing",
+        Key::HelpRouting => {
+            "Which replica gets a request: the one with the fewest in flight, each in turn, or the best by queue and KV cache."
+        }
+        Key::ParamQueueLimit => "Queue limit",
+        Key::HelpQueueLimit => {
+            "With more requests waiting per ready replica, the gateway answers 429. With tenants, lower classes meet the limit earlier."
+        }
+        Key::ParamDeadlineDrop => "Drop late",
+        Key::HelpDeadlineDrop => {
+            "Turns a request away at once if it would wait longer than its time-to-first-token target."
+        }
+        Key::ParamContextCap => "Prompt cap",
+        Key::HelpContextCap => "The gateway refuses longer prompts.",
+        Key::ParamOutputCap => "Answer cap",
+        Key::HelpOutputCap => "max_tokens: longer answers are cut.",
+        Key::ParamFallback => "Fallback",
+        Key::HelpFallback => {
+            "What would be turned away goes to the smaller model that the service names, and counts as degraded."
+        }
+        Key::ParamRetries => "Client retries",
+        Key::HelpRetries => {
+            "How often a client tries again after a 429, an error or a cut connection, with a pause that doubles from half a second."
+        }
+        Key::ParamScheduling => "Engine queue",
+        Key::HelpScheduling => {
+            "In which order a replica admits waiting requests: first come, first served, or by the tenant’s priority."
+        }
+        Key::ParamWeightsFrom => "Weights from",
+        Key::HelpWeightsFrom => {
+            "Where a replica reads its weights if its node does not have them. All readers share the link."
+        }
+        Key::ParamNodeCache => "NVMe cache",
+        Key::HelpNodeCache => "A node keeps the weights that it has read, and the compiled kernels, on its own disk.",
+        Key::ParamRestore => "Checkpoint restore",
+        Key::HelpRestore => {
+            "A replica is restored from a checkpoint of a warm process: no start, no compilation, no graph capture."
+        }
+        Key::ParamReadiness => "Readiness probe",
+        Key::HelpReadiness => {
+            "“/health” answers when the engine can serve. A probe of the container alone says ready too early, and the first requests fail."
+        }
+        Key::ParamWarmReplicas => "Warm spares",
+        Key::HelpWarmReplicas => {
+            "Replicas of the scaled service that are kept loaded but get no requests. Scaling up takes one of them at once."
+        }
+        Key::ParamGrace => "Grace period",
+        Key::HelpGrace => "terminationGracePeriodSeconds: after it the pod is killed. The preStop hook counts.",
+        Key::ParamPreStop => "preStop",
+        Key::HelpPreStop => "How long the hook holds back SIGTERM while the endpoint is removed.",
+        Key::ParamEndpointDelay => "Endpoint removal",
+        Key::HelpEndpointDelay => "Until then the gateway still sends requests to a pod that is being deleted.",
+        Key::ParamShutdownTimeout => "Shutdown timeout",
+        Key::HelpShutdownTimeout => {
+            "How long the engine finishes running requests after SIGTERM. 0 s cuts all of them off, as vLLM does by default."
+        }
+        Key::ParamScrape => "Scrape interval",
+        Key::HelpScrape => "How often Prometheus reads the exporters and the engines.",
+        Key::ParamDcgmCollect => "DCGM interval",
+        Key::HelpDcgmCollect => "How often the DCGM exporter measures the GPUs.",
+        Key::ChoiceRoutingLeastLoaded => "fewest in flight",
+        Key::ChoiceRoutingRoundRobin => "in turn",
+        Key::ChoiceRoutingKvAware => "queue and KV cache",
+        Key::ChoiceOff => "off",
+        Key::ChoiceOn => "on",
+        Key::ChoiceSchedulingFcfs => "first come",
+        Key::ChoiceSchedulingPriority => "by priority",
+        Key::ChoiceWeightsFromObjectStore => "object store",
+        Key::ChoiceWeightsFromStreamer => "object store, streamed",
+        Key::ChoiceWeightsFromFiles => "NFS",
+        Key::ChoiceWeightsFromBlockVolume => "network volume",
+        Key::ChoiceReadinessEngine => "/health",
+        Key::ChoiceReadinessContainer => "container runs",
+        Key::ValueNoLimit => "none",
+        Key::CardServing => "Serving",
+        Key::CardServingWho => "how are requests answered?",
+        Key::CardUnitTokens => "tokens",
+        Key::CardUnitPerReplica => "waiting per replica",
+        Key::CardUnitTries => "tries",
         Key::ChoiceUnknown => "choice {n}",
         Key::ParamOutOfRange => "“{given}” is refused: a whole number from {min} to {max}.",
         Key::ParamOutOfRangeSpan => "“{given}” is refused: a time from {min} to {max}, such as 30s, 5m or 1h.",
@@ -735,6 +814,8 @@ pub fn text(key: Key) -> &'static str {
         Key::ScoreTimedOut => "timed out",
         Key::ScoreRejected => "rejected",
         Key::ScoreFailed => "failed",
+        Key::ScoreDegraded => "degraded",
+        Key::ScoreHelpDegraded => "Answered by the fallback model.",
         Key::ScoreLost => "lost to eviction",
         Key::ScoreUnfinished => "unfinished",
         Key::ScoreOffered => "offered",

@@ -92,8 +92,8 @@ impl Report {
         writeln!(out, "score         {:.1} = 100 x G^0.7 x E^0.3, G {:.3}, E {:.3}", self.score, self.g, self.e)?;
         writeln!(
             out,
-            "requests      {} offered = {} met SLO + {} late + {} timed out + {} rejected + {} failed + {} lost + {} unfinished",
-            r.offered, r.met, r.late, r.timed_out, r.rejected, r.failed, r.lost, r.unfinished
+            "requests      {} offered = {} met SLO + {} late + {} timed out + {} rejected + {} failed + {} lost + {} degraded + {} unfinished",
+            r.offered, r.met, r.late, r.timed_out, r.rejected, r.failed, r.lost, r.degraded, r.unfinished
         )?;
         writeln!(out, "ledger        GPU-minutes        USD")?;
         for row in &self.ledger {
@@ -128,6 +128,7 @@ pub fn list() -> String {
             Kind::Count { min, max } => format!("{min} to {max}"),
             Kind::Percent { min, max } => format!("{min} to {max} percent"),
             Kind::Seconds { min, max } => format!("{min}s to {max}s"),
+            Kind::Limit { max } => format!("0 (none) to {max}"),
         };
         let _ = writeln!(out, "  {:<26}{values} (default {})", param.id(), param.value_text(param.default_value()));
     }

@@ -3,6 +3,7 @@
 
 pub mod raw;
 mod resolve;
+mod serving;
 pub mod tasks;
 pub mod units;
 

@@ -2,11 +2,12 @@
 
 use super::tasks::Check;
 use crate::sim::catalog::Dtype;
+use crate::sim::engine::HostProfile;
 use crate::sim::nodes::bring_up::DriverMode;
 use crate::sim::snapshot::RackKind;
 use crate::sim::time::Span;
 use crate::sim::traffic::TrafficSettings;
-use crate::sim::units::{span, time_of_day};
+use crate::sim::units::{span, span_option, time_of_day};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -30,6 +31,8 @@ pub struct RawScenario {
     pub palette: Vec<String>,
     #[serde(default)]
     pub pool: RawPool,
+    #[serde(default)]
+    pub links: RawLinks,
     #[serde(default)]
     pub driver: DriverMode,
     /// Parameter table by section: `hpa: {signal: queue_depth}`.
@@ -66,6 +69,30 @@ pub struct RawNode {
     /// Belongs to the NodePool.
     #[serde(default)]
     pub managed: bool,
+    #[serde(default)]
+    pub sharing: Option<RawShare>,
+}
+
+/// How GPUs are divided: `{mig: 1g.10gb}`, `{time_slicing: 4}`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum RawShare {
+    Mig(String),
+    TimeSlicing(u32),
+    Mps(u32),
+    Vgpu(u32),
+}
+
+/// What loaders share, GB (1e9 bytes) per second.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawLinks {
+    #[serde(default)]
+    pub registry_gb_s: Option<f64>,
+    #[serde(default)]
+    pub object_store_gb_s: Option<f64>,
+    #[serde(default)]
+    pub files_gb_s: Option<f64>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -113,10 +140,25 @@ pub struct RawService {
     pub max_model_len: Option<u32>,
     #[serde(default)]
     pub max_num_seqs: Option<u32>,
+    #[serde(default)]
+    pub engine: RawEngine,
+    #[serde(default)]
+    pub role: RawRole,
+    /// Runs on GPUs that are divided in this way.
+    #[serde(default)]
+    pub sharing: Option<RawShare>,
+    #[serde(default)]
+    pub tenants: Vec<RawTenant>,
+    /// Who answers: service name to weight.
+    #[serde(default)]
+    pub backends: BTreeMap<String, u32>,
+    /// Who answers what the gateway would turn away.
+    #[serde(default)]
+    pub fallback: Option<String>,
     #[serde(default = "inference")]
     pub priority: i32,
-    #[serde(default = "grace", with = "span")]
-    pub grace: Span,
+    #[serde(default, with = "span_option")]
+    pub grace: Option<Span>,
     #[serde(default)]
     pub slo: RawSlo,
     #[serde(default = "timeout", with = "span")]
@@ -125,6 +167,43 @@ pub struct RawService {
     pub traffic: TrafficSettings,
     #[serde(default)]
     pub image_cached: bool,
+}
+
+/// Flags of `vllm serve`.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawEngine {
+    #[serde(default)]
+    pub gpu_memory_utilization: Option<f64>,
+    #[serde(default)]
+    pub max_num_batched_tokens: Option<u32>,
+    #[serde(default)]
+    pub pipeline: Option<u32>,
+    #[serde(default)]
+    pub host: Option<HostProfile>,
+}
+
+/// `{prefill: name-of-the-decode-service}`, `decode`, or nothing for all of it.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum RawRole {
+    #[default]
+    Monolithic,
+    Prefill(String),
+    Decode,
+}
+
+/// A class of clients.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawTenant {
+    pub name: String,
+    /// Weight of its requests among all.
+    #[serde(default = "one")]
+    pub weight: u32,
+    /// Larger goes first.
+    #[serde(default)]
+    pub priority: i32,
 }
 
 /// Targets: time to first token, and time per output token after it.
@@ -154,9 +233,6 @@ fn memory() -> u32 {
 }
 fn inference() -> i32 {
     125
-}
-fn grace() -> Span {
-    Span::from_secs(30)
 }
 fn timeout() -> Span {
     Span::from_secs(60)

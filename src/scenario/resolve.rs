@@ -1,8 +1,8 @@
 //! From names to indices and catalogue entries. Every contradiction is collected with its place.
 
-use super::raw::{RawAct, RawNode, RawScenario, RawService};
+use super::raw::{RawAct, RawLinks, RawScenario, RawService};
 use super::tasks::Task;
-use super::{Scenario, clip};
+use super::{Scenario, clip, serving};
 use crate::problem::Problem;
 use crate::sim::catalog::{self, Dtype, Instance};
 use crate::sim::cluster::rack::NVL72_TRAYS;
@@ -11,7 +11,7 @@ use crate::sim::command::{Command, Stamped};
 use crate::sim::id::{NodeId, RackId, ServiceId};
 use crate::sim::limits;
 use crate::sim::param::{Param, Policy};
-use crate::sim::setup::{NodeSetup, PoolSetup, RackSetup, ServiceSetup, Setup};
+use crate::sim::setup::{LinkSetup, NodeSetup, PoolSetup, RackSetup, ServiceSetup, Setup};
 use crate::sim::snapshot::RackKind;
 use crate::sim::time::{Span, Time};
 use crate::sim::traffic::Pattern;
@@ -21,12 +21,13 @@ use crate::sim::units::DAY_US;
 const NODES_PER_RACK: u32 = 8;
 const SERVICES_MAX: usize = 32;
 const RACKS_MAX: usize = 64;
+const REPLICAS_MAX: u32 = 512;
 
 #[derive(Default)]
-struct Problems(Vec<Problem>);
+pub(super) struct Problems(Vec<Problem>);
 
 impl Problems {
-    fn add(&mut self, place: impl Into<String>, what: impl Into<String>) {
+    pub(super) fn add(&mut self, place: impl Into<String>, what: impl Into<String>) {
         self.0.push(Problem::new(place, what));
     }
 }
@@ -40,7 +41,7 @@ pub fn resolve(raw: RawScenario) -> Result<Scenario, Vec<Problem>> {
     let racks = racks(&raw);
     let nodes = nodes(&raw, &racks, p);
     let services: Vec<ServiceSetup> =
-        raw.services.iter().enumerate().filter_map(|(i, s)| service(i, s, &raw.nodes, p)).collect();
+        raw.services.iter().enumerate().filter_map(|(i, s)| service(i, s, &raw, p)).collect();
     let policy = policy(&raw, p);
     let script = script(&raw, p);
     let palette = instances(&raw.palette, "palette", p);
@@ -49,6 +50,10 @@ pub fn resolve(raw: RawScenario) -> Result<Scenario, Vec<Problem>> {
         instances: instances(&raw.pool.instances, "pool.instances", p),
         gpus_max: raw.pool.gpus_max,
     };
+    let links = links(&raw.links, p);
+    if services.len() == raw.services.len() {
+        serving::check_references(&services, p);
+    }
     let mut zones: Vec<String> = racks.iter().map(|r| r.zone.clone()).collect();
     zones.sort();
     zones.dedup();
@@ -69,6 +74,7 @@ pub fn resolve(raw: RawScenario) -> Result<Scenario, Vec<Problem>> {
         script,
         driver: raw.driver,
         zones,
+        links,
     };
     let tasks = raw.tasks.into_iter().map(|t| Task { id: t.id, check: t.check }).collect();
     Ok(Scenario { id: raw.id, setup, tasks })
@@ -151,12 +157,13 @@ fn nodes(raw: &RawScenario, racks: &[RackSetup], p: &mut Problems) -> Vec<NodeSe
         }
         used[rack] += 1;
         let rack = RackId::from_index(rack);
-        nodes.push(NodeSetup { name: n.name.clone(), instance, rack, managed: n.managed });
+        let share = n.sharing.as_ref().and_then(|s| serving::share(s, catalog::gpu(instance.gpu), &place, p));
+        nodes.push(NodeSetup { name: n.name.clone(), instance, rack, managed: n.managed, share });
     }
     nodes
 }
 
-fn service(index: usize, s: &RawService, nodes: &[RawNode], p: &mut Problems) -> Option<ServiceSetup> {
+fn service(index: usize, s: &RawService, raw: &RawScenario, p: &mut Problems) -> Option<ServiceSetup> {
     let place = format!("services[{index}] ({})", clip(&s.name));
     let at = |field: &str| format!("{place}.{field}");
     let before = p.0.len();
@@ -175,15 +182,15 @@ fn service(index: usize, s: &RawService, nodes: &[RawNode], p: &mut Problems) ->
     }
     let mut placed = Vec::new();
     for (name, count) in &s.placed {
-        match nodes.iter().position(|n| n.name == *name) {
-            Some(node) if *count <= 8 => placed.extend(std::iter::repeat_n(node as u32, *count as usize)),
-            Some(_) => p.add(at("placed"), format!("`{name}`: at most 8 replicas on a node")),
+        match raw.nodes.iter().position(|n| n.name == *name) {
+            Some(node) if *count <= 64 => placed.extend(std::iter::repeat_n(node as u32, *count as usize)),
+            Some(_) => p.add(at("placed"), format!("`{name}`: at most 64 replicas on a node")),
             None => p.add(at("placed"), format!("no node `{}`", clip(name))),
         }
     }
     let replicas = s.replicas.unwrap_or(placed.len() as u32);
-    if replicas > 64 || (replicas as usize) < placed.len() {
-        p.add(at("replicas"), format!("from {} (those placed) to 64, is {replicas}", placed.len()));
+    if replicas > REPLICAS_MAX || (replicas as usize) < placed.len() {
+        p.add(at("replicas"), format!("from {} (those placed) to {REPLICAS_MAX}, is {replicas}", placed.len()));
     }
     for problem in s.traffic.problems() {
         p.add(at(&format!("traffic.{}", problem.path)), problem.message);
@@ -198,6 +205,12 @@ fn service(index: usize, s: &RawService, nodes: &[RawNode], p: &mut Problems) ->
     if s.max_model_len.is_some_and(|n| n == 0 || n > model.context_length) {
         p.add(at("max_model_len"), format!("from 1 to the model's context of {} tokens", model.context_length));
     }
+    let engine = serving::engine_flags(&s.engine, s.workers * s.gpus_per_worker, &at("engine"), p);
+    let role = serving::role(&s.role, &raw.services, &at("role"), p);
+    let share = s.sharing.as_ref().and_then(|share| serving::share(share, gpu.and_then(|(_, g)| g), &at("sharing"), p));
+    let tenants = serving::tenants(&s.tenants, &at("tenants"), p);
+    let backends = serving::backends(&s.backends, &raw.services, &at("backends"), p);
+    let fallback = s.fallback.as_deref().and_then(|name| serving::find(name, &raw.services, &at("fallback"), p));
     if p.0.len() > before {
         return None;
     }
@@ -218,6 +231,12 @@ fn service(index: usize, s: &RawService, nodes: &[RawNode], p: &mut Problems) ->
         launchable: s.launchable,
         max_model_len: s.max_model_len,
         max_num_seqs: s.max_num_seqs,
+        engine,
+        role,
+        share,
+        tenants,
+        backends,
+        fallback,
         priority: s.priority,
         grace: s.grace,
         slo_ttft: s.slo.ttft,
@@ -227,6 +246,22 @@ fn service(index: usize, s: &RawService, nodes: &[RawNode], p: &mut Problems) ->
         trace: None,
         image_cached: s.image_cached,
     })
+}
+
+fn links(raw: &RawLinks, p: &mut Problems) -> LinkSetup {
+    let usual = LinkSetup::default();
+    let mut rate = |key: &str, given: Option<f64>, usual: f64| {
+        let Some(gb_s) = given else { return usual };
+        if !(gb_s > 0.0 && gb_s <= 10_000.0) {
+            p.add(format!("links.{key}"), format!("must be above 0 and at most 10000 GB/s, is {gb_s}"));
+        }
+        gb_s * 1e9
+    };
+    LinkSetup {
+        registry_bytes_per_s: rate("registry_gb_s", raw.registry_gb_s, usual.registry_bytes_per_s),
+        object_store_bytes_per_s: rate("object_store_gb_s", raw.object_store_gb_s, usual.object_store_bytes_per_s),
+        files_bytes_per_s: rate("files_gb_s", raw.files_gb_s, usual.files_bytes_per_s),
+    }
 }
 
 fn policy(raw: &RawScenario, p: &mut Problems) -> Policy {

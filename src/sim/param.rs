@@ -12,6 +12,8 @@ pub enum Layer {
     Nodes,
     Placement,
     Replicas,
+    /// Under the three layers: gateway, engine, start, drain and metrics of every service.
+    Serving,
 }
 
 /// What values a parameter takes.
@@ -25,6 +27,8 @@ pub enum Kind {
     Percent { min: i64, max: i64 },
     /// A length of time, in seconds.
     Seconds { min: i64, max: i64 },
+    /// A bound that can be absent: a whole number up to `max`, 0 for none.
+    Limit { max: i64 },
 }
 
 macro_rules! params {
@@ -82,6 +86,45 @@ params! {
     StabilizationDown = "hpa.stabilization_down", Replicas, Kind::Seconds { min: 0, max: 3600 }, default 300;
     /// Replicas under manual scaling.
     ManualReplicas = "replicas.manual", Replicas, Kind::Count { min: 0, max: 64 }, default 1;
+    /// How the gateway picks a replica: fewest in flight, in turn, or by queue and KV cache as the
+    /// scorers of the Gateway API inference extension do.
+    Routing = "gateway.routing", Serving, Kind::Choice(&["least_loaded", "round_robin", "kv_aware"]), default 0;
+    /// Waiting requests per ready replica beyond which the gateway answers 429.
+    QueueLimit = "gateway.queue_limit", Serving, Kind::Limit { max: 10_000 }, default 0;
+    /// Whether the gateway turns away a request that would wait longer than its TTFT target.
+    DeadlineDrop = "gateway.deadline_drop", Serving, Kind::Choice(&["off", "on"]), default 0;
+    /// Longest prompt that the gateway lets in, tokens.
+    ContextCap = "gateway.context_cap", Serving, Kind::Limit { max: 10_000_000 }, default 0;
+    /// Longest answer that the gateway asks for (`max_tokens`), tokens.
+    OutputCap = "gateway.output_cap", Serving, Kind::Limit { max: 1_000_000 }, default 0;
+    /// Whether what the gateway would turn away goes to the service's fallback instead.
+    Fallback = "gateway.fallback", Serving, Kind::Choice(&["off", "on"]), default 0;
+    /// How often a client tries again after a 429, an error or a cut connection.
+    Retries = "gateway.retries", Serving, Kind::Count { min: 0, max: 10 }, default 0;
+    /// vLLM `--scheduling-policy`.
+    Scheduling = "engine.scheduling", Serving, Kind::Choice(&["fcfs", "priority"]), default 0;
+    /// Where replicas read their weights from when the node does not have them.
+    WeightsFrom = "start.weights", Serving, Kind::Choice(&["object_store", "streamer", "files", "block_volume"]), default 0;
+    /// Whether a node keeps weights and compile artefacts on its NVMe disk.
+    NodeCache = "start.node_cache", Serving, Kind::Choice(&["on", "off"]), default 0;
+    /// Whether a replica is restored from a checkpoint of a warm process instead of starting.
+    Restore = "start.restore", Serving, Kind::Choice(&["off", "on"]), default 0;
+    /// What the readiness probe asks: the engine's `/health`, or only whether the container runs.
+    Readiness = "start.readiness", Serving, Kind::Choice(&["engine", "container"]), default 0;
+    /// Replicas of the scaled service that stand by, warm and outside the endpoints.
+    WarmReplicas = "start.warm", Serving, Kind::Count { min: 0, max: 16 }, default 0;
+    /// `terminationGracePeriodSeconds` of services that do not set their own (KServe: 60 s).
+    Grace = "drain.grace", Serving, Kind::Seconds { min: 0, max: 3600 }, default 60;
+    /// Length of the preStop hook, a part of the grace period (KServe: 15 s).
+    PreStop = "drain.pre_stop", Serving, Kind::Seconds { min: 0, max: 3600 }, default 15;
+    /// Time until the gateway stops sending to a pod that is being deleted.
+    EndpointDelay = "drain.endpoint_delay", Serving, Kind::Seconds { min: 0, max: 60 }, default 5;
+    /// vLLM `--shutdown-timeout`: how long it finishes requests after SIGTERM (vLLM: 0; KServe: 45 s).
+    ShutdownTimeout = "drain.shutdown_timeout", Serving, Kind::Seconds { min: 0, max: 3600 }, default 45;
+    /// How often Prometheus scrapes.
+    Scrape = "metrics.scrape", Serving, Kind::Seconds { min: 1, max: 300 }, default 15;
+    /// How often the DCGM exporter collects.
+    DcgmCollect = "metrics.dcgm", Serving, Kind::Seconds { min: 1, max: 300 }, default 30;
 }
 
 /// Why a parameter was refused.
@@ -109,6 +152,7 @@ impl Param {
             Kind::Count { .. } => "count",
             Kind::Percent { .. } => "percent",
             Kind::Seconds { .. } => "seconds",
+            Kind::Limit { .. } => "count, 0 for none",
         }
     }
 
@@ -154,6 +198,7 @@ impl Param {
             Kind::Count { min, max } | Kind::Percent { min, max } | Kind::Seconds { min, max } => {
                 (min..=max).contains(&value)
             }
+            Kind::Limit { max } => (0..=max).contains(&value),
         };
         if ok { Ok(value) } else { Err(self.range_error(&value.to_string())) }
     }
@@ -162,6 +207,7 @@ impl Param {
         let (min, max) = match self.kind() {
             Kind::Choice(ids) => (0, ids.len() as i64 - 1),
             Kind::Count { min, max } | Kind::Percent { min, max } | Kind::Seconds { min, max } => (min, max),
+            Kind::Limit { max } => (0, max),
         };
         ParamError::Range { id: self.id().into(), min, max, unit: self.unit().into(), given: clip(given) }
     }

@@ -1,9 +1,11 @@
 //! A resolved scenario: everything that a world is built from. Made by `scenario::resolve`,
 //! or by tests; every name is already an index or a catalogue entry.
 
+use super::catalog::gpus::MigProfile;
 use super::catalog::{Dtype, Gpu, Instance, Model};
 use super::command::Stamped;
-use super::id::RackId;
+use super::engine::HostProfile;
+use super::id::{RackId, ServiceId};
 use super::nodes::bring_up::DriverMode;
 use super::param::Policy;
 use super::snapshot::RackKind;
@@ -31,6 +33,26 @@ pub struct Setup {
     pub driver: DriverMode,
     /// Zones of the region, in order.
     pub zones: Vec<String>,
+    pub links: LinkSetup,
+}
+
+/// What loaders share, bytes per second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LinkSetup {
+    /// The image registry, all pulls together.
+    pub registry_bytes_per_s: f64,
+    /// The way out of the object store, all readers together.
+    pub object_store_bytes_per_s: f64,
+    /// The file server (NFS, EFS), all readers together.
+    pub files_bytes_per_s: f64,
+}
+
+impl Default for LinkSetup {
+    /// A registry of 1 GB/s, an object store behind 100 Gbit/s, and a file server of 0.5 GB/s,
+    /// which one client can use up.
+    fn default() -> LinkSetup {
+        LinkSetup { registry_bytes_per_s: 1e9, object_store_bytes_per_s: 12.5e9, files_bytes_per_s: 0.5e9 }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +72,41 @@ pub struct NodeSetup {
     pub rack: RackId,
     /// Belongs to Karpenter's pool: its consolidation may act on it.
     pub managed: bool,
+    /// How each of its GPUs is divided; `None`: whole.
+    pub share: Option<Share>,
+}
+
+/// How a GPU is divided among pods. The device plugin then reports each part as one
+/// `nvidia.com/gpu`, and the node's product label says so, so that a pod asks for it by selector.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Share {
+    /// Hardware slices, all of one profile (`mig.strategy: single`).
+    Mig(&'static MigProfile),
+    /// So many pods take turns; memory is not split.
+    TimeSlicing(u32),
+    /// Kernels of so many pods overlap; one crash takes all down.
+    Mps(u32),
+    /// So many pods take turns, each with a fixed share of the memory.
+    Vgpu(u32),
+}
+
+impl Share {
+    /// Pods that one GPU takes.
+    pub fn parts(self) -> u32 {
+        match self {
+            Share::Mig(profile) => profile.instances_max,
+            Share::TimeSlicing(n) | Share::Mps(n) | Share::Vgpu(n) => n,
+        }
+    }
+    /// Suffix of the product label.
+    pub fn label(self) -> String {
+        match self {
+            Share::Mig(profile) => format!("MIG-{}", profile.name),
+            Share::TimeSlicing(n) => format!("SHARED-{n}"),
+            Share::Mps(n) => format!("MPS-{n}"),
+            Share::Vgpu(n) => format!("VGPU-{n}"),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -83,8 +140,21 @@ pub struct ServiceSetup {
     pub launchable: bool,
     pub max_model_len: Option<u32>,
     pub max_num_seqs: Option<u32>,
+    /// Engine flags that differ from the server's defaults.
+    pub engine: EngineFlags,
+    pub role: Role,
+    /// Runs on GPUs that are divided in this way; `None`: on whole ones.
+    pub share: Option<Share>,
+    /// Who asks, by share of the requests; empty: everybody alike.
+    pub tenants: Vec<Tenant>,
+    /// Who answers, with weights: a canary, or the pool behind a name that has no replicas of its
+    /// own. Empty: the service itself.
+    pub backends: Vec<(ServiceId, u32)>,
+    /// Who answers what the gateway would turn away.
+    pub fallback: Option<ServiceId>,
     pub priority: i32,
-    pub grace: Span,
+    /// `terminationGracePeriodSeconds`, if not the policy's.
+    pub grace: Option<Span>,
     pub slo_ttft: Span,
     pub slo_tpot: Span,
     pub client_timeout: Span,
@@ -93,6 +163,37 @@ pub struct ServiceSetup {
     pub trace: Option<Arc<Trace>>,
     /// Image on every node at the start.
     pub image_cached: bool,
+}
+
+/// Flags of `vllm serve`; `None`: the default on its GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct EngineFlags {
+    pub gpu_memory_utilization: Option<f64>,
+    pub max_num_batched_tokens: Option<u32>,
+    /// Pipeline stages; the GPUs of a replica are `tp * pp`.
+    pub pipeline: Option<u32>,
+    pub host: Option<HostProfile>,
+}
+
+/// What the replicas of a service do with a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// All of it.
+    Monolithic,
+    /// The prompt; the answer comes from replicas of this service.
+    Prefill { decode: ServiceId },
+    /// The answer, for a prefill service.
+    Decode,
+}
+
+/// A class of clients.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tenant {
+    pub name: String,
+    /// Weight of its requests among all.
+    pub weight: u32,
+    /// Larger goes first.
+    pub priority: i32,
 }
 
 impl ServiceSetup {

@@ -100,6 +100,10 @@ pub struct NodeView {
     pub moving_to: Option<RackId>,
     /// Will be released once drained.
     pub leaving: bool,
+    /// Pods that one GPU takes; the cells of a GPU follow one another.
+    pub parts_per_gpu: u32,
+    /// How its GPUs are divided, as the product label says it (`MIG-1g.10gb`, `MPS-3`).
+    pub share_label: Option<String>,
     /// Requests in flight on its replicas.
     pub in_flight: u32,
     /// Since when it has no pod.
@@ -147,12 +151,29 @@ pub struct GroupView {
     pub waiting: u32,
     /// 0 to 1.
     pub kv_usage: f32,
+    /// Seats of its engine (`max_num_seqs`); 0 while none is up.
+    pub seats: u32,
+    /// How many times longer its steps take because other pods use the same GPUs; 1 alone.
+    pub slowdown: f32,
+    /// A warm spare: loaded, without requests.
+    pub standby: bool,
+    /// The gateway sends to it although its engine is not up.
+    pub ready_early: bool,
+    pub role: ReplicaRole,
     /// What the pods without a node wait for.
     pub wait: Option<Wait>,
     /// True when its tensor-parallel ranks span NVLink domains.
     pub crosses_domains: bool,
     /// All-reduce time of one decode step at the present batch, when it spans domains.
     pub all_reduce_per_step: Option<Span>,
+}
+
+/// What a replica does with a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum ReplicaRole {
+    Monolithic,
+    Prefill,
+    Decode,
 }
 
 /// One pod that waits, for the pending tray.
@@ -248,7 +269,12 @@ pub struct RequestTotals {
     pub rejected: u64,
     pub failed: u64,
     pub lost: u64,
+    /// Answered by the fallback model.
+    pub degraded: u64,
     pub unfinished: u64,
+    /// Beside the sum: further attempts of clients, and answers cut by the cap.
+    pub retries: u64,
+    pub cut: u64,
 }
 
 /// `100 · G^0.7 · E^0.3`.

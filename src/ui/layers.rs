@@ -39,6 +39,7 @@ fn layer_id(layer: Layer) -> &'static str {
         Layer::Nodes => "nodes",
         Layer::Placement => "placement",
         Layer::Replicas => "replicas",
+        Layer::Serving => "serving",
     }
 }
 

@@ -40,6 +40,7 @@ pub fn Setting(props: &Props) -> Html {
             let (min, max) = (word::value(props.param, min), word::value(props.param, max));
             Some(Text::CardRange { min, max })
         }
+        Kind::Limit { max } => Some(Text::CardRange { min: 0.into(), max: max.into() }),
     };
     html! {
         <div class="setting" title={words(lang, &help)}>
@@ -167,6 +168,7 @@ fn Number(props: &NumberProps) -> Html {
     let (min, max) = match param.kind() {
         Kind::Choice(ids) => (0, ids.len() as i64 - 1),
         Kind::Count { min, max } | Kind::Percent { min, max } | Kind::Seconds { min, max } => (min, max),
+        Kind::Limit { max } => (0, max),
     };
     let mode = if matches!(param.kind(), Kind::Seconds { .. }) { "text" } else { "numeric" };
     let shown = (*draft).clone().unwrap_or_else(|| input_text(param, value));
@@ -195,6 +197,9 @@ fn unit(param: Param, lang: &Lang) -> Html {
     let unit = match param {
         Param::TargetPercent | Param::TargetKv => Text::CardUnitPercent,
         Param::TargetWaiting => Text::CardUnitWaiting,
+        Param::QueueLimit => Text::CardUnitPerReplica,
+        Param::ContextCap | Param::OutputCap => Text::CardUnitTokens,
+        Param::Retries => Text::CardUnitTries,
         _ => return html! {},
     };
     html! { <>{ " " }<span class="setting-unit">{ say(lang, &unit) }</span></> }

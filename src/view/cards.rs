@@ -15,12 +15,16 @@ use crate::view::words::target_param;
 /// The layers in the order of the cards, from hardware up.
 pub const LAYERS: [Layer; 3] = [Layer::Nodes, Layer::Placement, Layer::Replicas];
 
+/// The groups of the serving card, by the first part of their parameters' ids.
+pub const SERVING_GROUPS: [&str; 5] = ["gateway", "engine", "start", "drain", "metrics"];
+
 /// The parameter that names a layer's controller: the card's switch.
 pub fn switch(layer: Layer) -> Param {
     match layer {
         Layer::Nodes => Param::Provisioner,
         Layer::Placement => Param::Scheduler,
         Layer::Replicas => Param::Scaler,
+        Layer::Serving => Param::Routing,
     }
 }
 
@@ -30,6 +34,7 @@ pub fn title(layer: Layer) -> (Message, Message) {
         Layer::Nodes => (Message::CardNodes, Message::CardNodesWho),
         Layer::Placement => (Message::CardPlacement, Message::CardPlacementWho),
         Layer::Replicas => (Message::CardReplicas, Message::CardReplicasWho),
+        Layer::Serving => (Message::CardServing, Message::CardServingWho),
     }
 }
 
@@ -45,6 +50,7 @@ pub fn matters(param: Param, policy: &Policy) -> bool {
             hpa && param == target_param(policy.get(Param::Signal))
         }
         Param::ManualReplicas => !hpa,
+        _ => true,
     }
 }
 
@@ -70,6 +76,16 @@ pub fn stepped(param: Param, value: i64, up: bool) -> i64 {
     let (next, min, max) = match param.kind() {
         Kind::Choice(ids) => (value + if up { 1 } else { -1 }, 0, ids.len() as i64 - 1),
         Kind::Count { min, max } => (value + if up { 1 } else { -1 }, min, max),
+        Kind::Limit { max } => {
+            // 0, 1, 2, 5, 10, 20, 50 and so on.
+            let steps = (0..8).flat_map(|power| [1, 2, 5].map(|n| n * 10_i64.pow(power)));
+            let next = if up {
+                steps.clone().find(|n| *n > value)
+            } else {
+                steps.clone().filter(|n| *n < value).last().or(Some(0))
+            };
+            (next.unwrap_or(value), 0, max)
+        }
         Kind::Percent { min, max } => {
             let next = if up { (value / 5 + 1) * 5 } else { (value - 1).div_euclid(5) * 5 };
             (next, min, max)
@@ -112,7 +128,7 @@ pub fn verdict(layer: Layer, snapshot: &Snapshot) -> (Tone, Message) {
     match layer {
         Layer::Nodes => nodes_verdict(snapshot),
         Layer::Placement => placement_verdict(snapshot),
-        Layer::Replicas => replicas_verdict(snapshot),
+        Layer::Replicas | Layer::Serving => replicas_verdict(snapshot),
     }
 }
 

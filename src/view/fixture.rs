@@ -9,7 +9,7 @@ use crate::sim::money::Microusd;
 use crate::sim::param::Policy;
 use crate::sim::snapshot::{
     Cell, GpuUse, GroupStage, GroupView, LedgerView, NodeStage, NodeView, NodesView, PaletteItem, PendingView,
-    RackKind, RackView, RequestTotals, Score, ServiceView, Signals, Snapshot,
+    RackKind, RackView, ReplicaRole, RequestTotals, Score, ServiceView, Signals, Snapshot,
 };
 use crate::sim::time::{Span, Time};
 use crate::sim::wait::{Wait, WaitReason};
@@ -115,6 +115,11 @@ impl Builder {
             running: 12,
             waiting: 3,
             kv_usage: 0.708,
+            seats: 256,
+            slowdown: 1.0,
+            standby: false,
+            ready_early: false,
+            role: ReplicaRole::Monolithic,
             wait: None,
             crosses_domains: false,
             all_reduce_per_step: None,
@@ -182,6 +187,8 @@ impl Builder {
             managed: false,
             moving_to: None,
             leaving: false,
+            parts_per_gpu: 1,
+            share_label: None,
             in_flight: 0,
             empty_since: None,
             cells,

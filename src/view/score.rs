@@ -29,6 +29,7 @@ pub fn outcomes(snapshot: &Snapshot) -> Vec<OutcomeRow> {
         row("rejected", Message::ScoreRejected, Message::ScoreHelpRejected, r.rejected),
         row("failed", Message::ScoreFailed, Message::ScoreHelpFailed, r.failed),
         row("lost", Message::ScoreLost, Message::ScoreHelpLost, r.lost),
+        row("degraded", Message::ScoreDegraded, Message::ScoreHelpDegraded, r.degraded),
         row("unfinished", Message::ScoreUnfinished, Message::ScoreHelpUnfinished, r.unfinished),
     ]
 }
@@ -41,7 +42,7 @@ pub fn share(part: u64, whole: u64) -> Option<Arg> {
 /// Requests that ended and did not meet the SLO.
 pub fn unmet(snapshot: &Snapshot) -> u64 {
     let r = &snapshot.requests;
-    r.late + r.timed_out + r.rejected + r.failed + r.lost
+    r.late + r.timed_out + r.rejected + r.failed + r.lost + r.degraded
 }
 
 /// GPU time of one ledger state, or the bill.

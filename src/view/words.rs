@@ -129,6 +129,25 @@ pub fn param(param: Param) -> (Message, Message) {
         Param::MaxReplicas => (Message::ParamMax, Message::HelpMax),
         Param::StabilizationDown => (Message::ParamStabilizationDown, Message::HelpStabilizationDown),
         Param::ManualReplicas => (Message::ParamManual, Message::HelpManual),
+        Param::Routing => (Message::ParamRouting, Message::HelpRouting),
+        Param::QueueLimit => (Message::ParamQueueLimit, Message::HelpQueueLimit),
+        Param::DeadlineDrop => (Message::ParamDeadlineDrop, Message::HelpDeadlineDrop),
+        Param::ContextCap => (Message::ParamContextCap, Message::HelpContextCap),
+        Param::OutputCap => (Message::ParamOutputCap, Message::HelpOutputCap),
+        Param::Fallback => (Message::ParamFallback, Message::HelpFallback),
+        Param::Retries => (Message::ParamRetries, Message::HelpRetries),
+        Param::Scheduling => (Message::ParamScheduling, Message::HelpScheduling),
+        Param::WeightsFrom => (Message::ParamWeightsFrom, Message::HelpWeightsFrom),
+        Param::NodeCache => (Message::ParamNodeCache, Message::HelpNodeCache),
+        Param::Restore => (Message::ParamRestore, Message::HelpRestore),
+        Param::Readiness => (Message::ParamReadiness, Message::HelpReadiness),
+        Param::WarmReplicas => (Message::ParamWarmReplicas, Message::HelpWarmReplicas),
+        Param::Grace => (Message::ParamGrace, Message::HelpGrace),
+        Param::PreStop => (Message::ParamPreStop, Message::HelpPreStop),
+        Param::EndpointDelay => (Message::ParamEndpointDelay, Message::HelpEndpointDelay),
+        Param::ShutdownTimeout => (Message::ParamShutdownTimeout, Message::HelpShutdownTimeout),
+        Param::Scrape => (Message::ParamScrape, Message::HelpScrape),
+        Param::DcgmCollect => (Message::ParamDcgmCollect, Message::HelpDcgmCollect),
     }
 }
 
@@ -150,6 +169,25 @@ pub fn choice(param: Param, index: i64) -> Message {
         (Param::Signal, 1) => Message::SignalGpuMemory,
         (Param::Signal, 2) => Message::SignalQueueDepth,
         (Param::Signal, 3) => Message::SignalKvUsage,
+        (Param::Routing, 0) => Message::ChoiceRoutingLeastLoaded,
+        (Param::Routing, 1) => Message::ChoiceRoutingRoundRobin,
+        (Param::Routing, 2) => Message::ChoiceRoutingKvAware,
+        (Param::DeadlineDrop, 0) => Message::ChoiceOff,
+        (Param::DeadlineDrop, 1) => Message::ChoiceOn,
+        (Param::Fallback, 0) => Message::ChoiceOff,
+        (Param::Fallback, 1) => Message::ChoiceOn,
+        (Param::Scheduling, 0) => Message::ChoiceSchedulingFcfs,
+        (Param::Scheduling, 1) => Message::ChoiceSchedulingPriority,
+        (Param::WeightsFrom, 0) => Message::ChoiceWeightsFromObjectStore,
+        (Param::WeightsFrom, 1) => Message::ChoiceWeightsFromStreamer,
+        (Param::WeightsFrom, 2) => Message::ChoiceWeightsFromFiles,
+        (Param::WeightsFrom, 3) => Message::ChoiceWeightsFromBlockVolume,
+        (Param::NodeCache, 0) => Message::ChoiceOn,
+        (Param::NodeCache, 1) => Message::ChoiceOff,
+        (Param::Restore, 0) => Message::ChoiceOff,
+        (Param::Restore, 1) => Message::ChoiceOn,
+        (Param::Readiness, 0) => Message::ChoiceReadinessEngine,
+        (Param::Readiness, 1) => Message::ChoiceReadinessContainer,
         (_, n) => Message::ChoiceUnknown { n: n.into() },
     }
 }
@@ -158,7 +196,8 @@ pub fn choice(param: Param, index: i64) -> Message {
 pub fn value(param: Param, value: i64) -> Arg {
     match param.kind() {
         Kind::Choice(_) => choice(param, value).into(),
-        Kind::Count { .. } => Arg::Int(value),
+        Kind::Limit { .. } if value == 0 => Message::ValueNoLimit.into(),
+        Kind::Count { .. } | Kind::Limit { .. } => Arg::Int(value),
         Kind::Percent { .. } => Arg::Percent(value as f64 / 100.0),
         Kind::Seconds { .. } => Arg::Span(Span::from_secs(value.max(0) as u64)),
     }
@@ -171,6 +210,7 @@ pub fn param_error(param: Param, error: &ParamError) -> Message {
         ParamError::Range { min, max, given, .. } => {
             let (given, min, max) = (given.clone().into(), value(param, *min), value(param, *max));
             match param.kind() {
+                Kind::Limit { max } => Message::ParamOutOfRange { given, min: Arg::Int(0), max: max.into() },
                 Kind::Seconds { .. } => Message::ParamOutOfRangeSpan { given, min, max },
                 _ => Message::ParamOutOfRange { given, min, max },
             }

@@ -38,7 +38,7 @@ impl World {
 
     fn check_requests(&self) -> Result<(), Broken> {
         let t = self.requests.totals();
-        let sum = t.met + t.late + t.timed_out + t.rejected + t.failed + t.lost + t.unfinished;
+        let sum = t.met + t.late + t.timed_out + t.rejected + t.failed + t.lost + t.degraded + t.unfinished;
         if sum != t.offered {
             return Err(Broken::Requests(t));
         }

@@ -308,6 +308,12 @@ impl World {
         nodes
     }
 
+    /// `terminationGracePeriodSeconds` of a service's pods.
+    pub(super) fn grace(&self, service: ServiceId) -> Span {
+        let own = self.setup.services[service.index()].grace;
+        own.unwrap_or_else(|| Span::from_secs(self.policy.get(Param::Grace).max(0) as u64))
+    }
+
     /// Begins to stop a replica: no new requests, those in flight get `grace`.
     pub(super) fn start_drain(&mut self, group: GroupId, cause: DrainCause, grace: Span) {
         let now = self.now;
@@ -412,7 +418,7 @@ impl World {
                 let g = self.group(*g);
                 (self.bound_pods(g.id) > 0, g.routable(), std::cmp::Reverse(g.created), std::cmp::Reverse(g.id))
             });
-            let grace = self.setup.services[service.index()].grace;
+            let grace = self.grace(service);
             for group in order.into_iter().take(alive.len() - wanted) {
                 self.start_drain(group, DrainCause::ScaledDown, grace);
             }

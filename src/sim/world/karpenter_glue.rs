@@ -301,7 +301,7 @@ impl World {
             }
             let groups = self.groups_on(node);
             let in_flight = groups.iter().map(|g| self.in_flight(*g)).sum();
-            let grace = groups.iter().map(|g| self.setup.services[self.group(*g).service.index()].grace).max();
+            let grace = groups.iter().map(|g| self.grace(self.group(*g).service)).max();
             let verdict = Verdict::ConsolidationEvicts {
                 node,
                 pods: self.pods_on(node),
@@ -389,7 +389,7 @@ impl World {
         view.terminating = p.phase == PodPhase::Releasing;
         view.ready = g.routable();
         view.priority = i64::from(spec.priority);
-        view.grace = spec.grace;
+        view.grace = self.grace(g.service);
         if let Some(gpu) = spec.gpu {
             view.node_selector.insert(GPU_PRODUCT.to_owned(), gpu.product_label.to_owned());
         }

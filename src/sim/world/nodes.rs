@@ -135,7 +135,7 @@ impl World {
             n.stage_since = now;
         }
         for group in self.groups_on(node) {
-            let grace = self.setup.services[self.group(group).service.index()].grace;
+            let grace = self.grace(self.group(group).service);
             self.start_drain(group, cause, grace);
         }
         self.refresh_node_gpus(node);

@@ -159,7 +159,7 @@ impl World {
     fn evict_victims(&mut self, victims: &[PodId]) {
         for pod in victims {
             let group = self.pod(*pod).group;
-            let grace = self.setup.services[self.group(group).service.index()].grace;
+            let grace = self.grace(self.group(group).service);
             self.start_drain(group, DrainCause::Preempted, grace);
         }
     }
@@ -185,7 +185,7 @@ impl World {
                 KaiDecision::GangDeferred(deferred) => self.defer_gang(&deferred),
                 KaiDecision::StaleEvicted { group, stale_for, .. } => {
                     self.log(Who::Kai, Verdict::StaleEvicted { group, held: stale_for }, Tone::Bad);
-                    let grace = self.setup.services[self.group(group).service.index()].grace;
+                    let grace = self.grace(self.group(group).service);
                     self.start_drain(group, DrainCause::Recreated, grace);
                 }
             }

@@ -18,8 +18,10 @@ pub enum Outcome {
     Rejected,
     /// Answered by a pod that was not ready.
     Failed,
-    /// Cut off by a drain that ran out of grace.
+    /// Cut off: by a drain that ran out of time, or a crash.
     Lost,
+    /// Answered by the fallback model, whatever its targets.
+    Degraded,
 }
 
 /// A request that has not ended.
@@ -89,6 +91,7 @@ impl Requests {
             Outcome::Rejected => t.rejected += 1,
             Outcome::Failed => t.failed += 1,
             Outcome::Lost => t.lost += 1,
+            Outcome::Degraded => t.degraded += 1,
         }
         Some(request)
     }

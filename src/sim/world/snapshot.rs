@@ -12,7 +12,7 @@ use crate::sim::money::Microusd;
 use crate::sim::param::Param;
 use crate::sim::snapshot::{
     Cell, GroupStage, GroupView, HpaView, LedgerView, NodeStage, NodeView, NodesView, PaletteItem, PendingView,
-    RackKind, RackView, ServiceView, Signals, Snapshot,
+    RackKind, RackView, ReplicaRole, ServiceView, Signals, Snapshot,
 };
 use crate::sim::time::Span;
 
@@ -125,6 +125,8 @@ impl World {
                 _ => None,
             },
             leaving: n.leave == Some(Leave::Release),
+            parts_per_gpu: 1,
+            share_label: None,
             in_flight: groups.iter().map(|g| self.in_flight(*g)).sum(),
             empty_since: n.empty_since,
             cells: n.gpus.iter().map(|s| self.cell(id, s.pod)).collect(),
@@ -190,6 +192,11 @@ impl World {
             running: reading.map_or(0, |r| r.running),
             waiting: reading.map_or(0, |r| r.waiting),
             kv_usage: reading.map_or(0.0, |r| r.kv_usage() as f32),
+            seats: g.engine.as_deref().map_or(0, |e| e.limits().max_num_seqs),
+            slowdown: 1.0,
+            standby: false,
+            ready_early: false,
+            role: ReplicaRole::Monolithic,
             wait,
             crosses_domains: g.crosses_domains,
             all_reduce_per_step: g.all_reduce_step,
