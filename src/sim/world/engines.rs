@@ -2,12 +2,10 @@
 
 use super::World;
 use super::requests::{Outcome, Request};
-use crate::sim::catalog::Instance;
 use crate::sim::cluster::PodPhase;
 use crate::sim::decision::{Tone, Verdict, Who};
-use crate::sim::engine::cold_start::{ColdStart, Image, Stage, WeightSource};
 use crate::sim::engine::collectives::AllReduceCost;
-use crate::sim::engine::{EngineEvent, EngineSettings, EngineSpec, Fabric, Replica, StepCost, cold_start, memory};
+use crate::sim::engine::{EngineEvent, EngineSettings, EngineSpec, Fabric, Replica, StepCost, memory};
 use crate::sim::event::Event;
 use crate::sim::id::{GroupId, NodeId, RequestId, ServiceId};
 use crate::sim::limits::IN_FLIGHT_MAX;
@@ -384,35 +382,6 @@ impl World {
         }
     }
 
-    /// Time to read the weights, and from there to ready.
-    pub(super) fn load_times(&self, group: GroupId) -> (Span, Span) {
-        let Some((spec, _)) = self.engine_spec(group) else { return (Span::ZERO, Span::ZERO) };
-        let service = self.group(group).service;
-        let nodes = self.group_nodes(group);
-        let cached = nodes.iter().all(|n| self.node(*n).weights.contains(&service));
-        let start = ColdStart {
-            spec,
-            image: Image::vllm(true),
-            weights: if cached { WeightSource::LocalNvme } else { WeightSource::ObjectStore },
-            compile_cached: cached,
-            node_bytes_per_s: nodes.first().map_or(NIC_BYTES_PER_S, |n| nic_bytes_per_s(self.node(*n).instance)),
-        };
-        let (mut weights, mut warm_up) = (Span::ZERO, Span::ZERO);
-        for (stage, span) in cold_start::stages(&start) {
-            match stage {
-                Stage::ImagePull | Stage::ImageUnpack => {}
-                Stage::ProcessStart | Stage::WeightsRead | Stage::HbmLoad => weights += span,
-                Stage::TorchCompile | Stage::Profiling | Stage::CudaGraphs | Stage::WarmUp => warm_up += span,
-            }
-        }
-        (weights, warm_up)
-    }
-
-    /// Time to have the image on a node: pull and unpack, or a look at the disk.
-    pub(super) fn image_pull(&self, node: NodeId, cached: bool) -> Span {
-        cold_start::image_time(&Image::vllm(cached), nic_bytes_per_s(self.node(node).instance))
-    }
-
     /// The engine process is up: it serves, or it refuses to start and tries again.
     pub(super) fn start_engine(&mut self, group: GroupId) {
         let Some((spec, settings)) = self.engine_spec(group) else { return };
@@ -480,11 +449,4 @@ impl World {
             g.engine.is_some() && g.pods.iter().all(|p| self.pod(*p).phase == PodPhase::Bound)
         })
     }
-}
-
-/// A node's network where the catalogue does not state it: 10 Gbit/s.
-const NIC_BYTES_PER_S: f64 = 1.25e9;
-
-fn nic_bytes_per_s(instance: &Instance) -> f64 {
-    instance.network_gbit_s.map_or(NIC_BYTES_PER_S, |gbit| gbit * 1e9 / 8.0)
 }

@@ -1,18 +1,16 @@
 //! Replicas as PodGroups: created, bound pod by pod, loaded, ready, drained.
 
 use super::World;
-use crate::sim::cluster::{Drain, DrainCause, Group, Pod, PodPhase};
+use crate::sim::cluster::{DrainCause, Group, Pod, PodPhase};
 use crate::sim::decision::{Tone, Verdict, Who};
 use crate::sim::event::Event;
 use crate::sim::id::{GroupId, NodeId, PodId, ServiceId};
 use crate::sim::money::Microusd;
 use crate::sim::param::Param;
 use crate::sim::snapshot::GroupStage;
-use crate::sim::time::{Span, Time};
+use crate::sim::time::Span;
 use crate::sim::wait::{Wait, WaitReason};
 
-/// A container that serves nothing stops at once on SIGTERM.
-const STOP_IDLE: Span = Span::from_secs(1);
 /// Longest back-off of a container that keeps failing (kubelet).
 pub(super) const CRASH_BACKOFF: Span = Span::from_mins(5);
 
@@ -199,7 +197,7 @@ impl World {
     }
 
     /// Bound members of an incomplete gang wait for their partners.
-    fn set_member_waits(&mut self, group: GroupId) {
+    pub(super) fn set_member_waits(&mut self, group: GroupId) {
         let now = self.now;
         let g = self.group(group);
         let incomplete = g.stage == GroupStage::Pending;
@@ -217,84 +215,6 @@ impl World {
         }
     }
 
-    pub(super) fn on_image_pulled(&mut self, pod: PodId) {
-        let now = self.now;
-        let p = self.pod(pod);
-        let (group, Some(node)) = (p.group, p.node) else { return };
-        if p.phase != PodPhase::Bound || p.image_at.is_some() {
-            return;
-        }
-        self.pod_mut(pod).image_at = Some(now);
-        let service = self.group(group).service;
-        let n = self.node_mut(node);
-        if !n.images.contains(&service) {
-            n.images.push(service);
-        }
-        self.set_member_waits(group);
-        self.start_weights_if_pulled(group);
-    }
-
-    /// Once all members are bound and have their image, the weights are read.
-    fn start_weights_if_pulled(&mut self, group: GroupId) {
-        let now = self.now;
-        let g = self.group(group);
-        if g.stage != GroupStage::Image || g.pods.iter().any(|p| self.pod(*p).image_at.is_none()) {
-            return;
-        }
-        let since = g.stage_since;
-        let (weights, warm_up) = self.load_times(group);
-        let g = self.group_mut(group);
-        g.image = now.since(since);
-        g.weights = weights;
-        g.warm_up = warm_up;
-        self.enter_stage(group, GroupStage::Weights, Some(weights));
-    }
-
-    pub(super) fn enter_stage(&mut self, group: GroupId, stage: GroupStage, length: Option<Span>) {
-        let now = self.now;
-        let g = self.group_mut(group);
-        g.stage = stage;
-        g.stage_since = now;
-        g.stage_until = length.map(|l| now + l);
-        g.generation += 1;
-        let generation = g.generation;
-        let reason = match stage {
-            GroupStage::Weights => Some(WaitReason::Weights),
-            GroupStage::WarmUp => Some(WaitReason::WarmUp),
-            _ => None,
-        };
-        if let Some(reason) = reason {
-            for pod in self.group(group).pods.clone() {
-                self.pod_mut(pod).wait = Wait { reason, since: now, gpus_missing: 0, until: length.map(|l| now + l) };
-            }
-        }
-        if let Some(length) = length {
-            self.after(length, Event::StageEnd { group, generation });
-        }
-        self.refresh_group_gpus(group);
-    }
-
-    pub(super) fn on_stage_end(&mut self, group: GroupId, generation: u32) {
-        let g = self.group(group);
-        if g.generation != generation {
-            return;
-        }
-        match g.stage {
-            GroupStage::Weights => {
-                let (service, warm_up) = (g.service, g.warm_up);
-                for node in self.group_nodes(group) {
-                    let n = self.node_mut(node);
-                    if !n.weights.contains(&service) {
-                        n.weights.push(service);
-                    }
-                }
-                self.enter_stage(group, GroupStage::WarmUp, Some(warm_up));
-            }
-            GroupStage::WarmUp => self.start_engine(group),
-            _ => {}
-        }
-    }
-
     /// Nodes of its pods, each once, in order of rank.
     pub(super) fn group_nodes(&self, group: GroupId) -> Vec<NodeId> {
         let mut nodes = Vec::new();
@@ -306,101 +226,6 @@ impl World {
             }
         }
         nodes
-    }
-
-    /// `terminationGracePeriodSeconds` of a service's pods.
-    pub(super) fn grace(&self, service: ServiceId) -> Span {
-        let own = self.setup.services[service.index()].grace;
-        own.unwrap_or_else(|| Span::from_secs(self.policy.get(Param::Grace).max(0) as u64))
-    }
-
-    /// Begins to stop a replica: no new requests, those in flight get `grace`.
-    pub(super) fn start_drain(&mut self, group: GroupId, cause: DrainCause, grace: Span) {
-        let now = self.now;
-        if !self.group(group).alive() {
-            return;
-        }
-        self.count_held(group);
-        let in_flight = self.in_flight(group);
-        let serving = self.group(group).engine.is_some();
-        let wait = if serving && in_flight > 0 { grace } else { STOP_IDLE };
-        let g = self.group_mut(group);
-        g.held_since = None;
-        g.stage = GroupStage::Draining;
-        g.stage_since = now;
-        g.stage_until = Some(now + wait);
-        g.generation += 1;
-        g.drain = Some(Drain { since: now, deadline: now + wait, cause, in_flight, finished: 0 });
-        let generation = g.generation;
-        for pod in self.group(group).pods.clone() {
-            let p = self.pod_mut(pod);
-            p.phase = if p.node.is_some() { PodPhase::Releasing } else { PodPhase::Gone };
-            if let Some(node) = p.node {
-                self.node_mut(node).last_pod_event = Some(now);
-            }
-        }
-        let who = if cause == DrainCause::Evicted { Who::Karpenter } else { Who::Kubelet };
-        if serving {
-            let tone = if cause == DrainCause::Evicted { Tone::Bad } else { Tone::Neutral };
-            self.log(who, Verdict::DrainStarted { group, in_flight, grace: wait }, tone);
-        }
-        self.refresh_group_gpus(group);
-        self.after(wait, Event::GraceEnd { group, generation });
-        let service = self.group(group).service;
-        self.reconcile(service);
-    }
-
-    pub(super) fn on_grace_end(&mut self, group: GroupId, generation: u32) {
-        if self.group(group).generation == generation {
-            self.finish_drain(group);
-        }
-    }
-
-    /// The last request left, or grace ran out: the pods are gone and give their GPUs back.
-    pub(super) fn finish_drain(&mut self, group: GroupId) {
-        let now = self.now;
-        if self.group(group).stage != GroupStage::Draining {
-            return;
-        }
-        let lost = self.lose_requests(group);
-        let service = self.group(group).service;
-        let setup = self.setup.clone();
-        let spec = &setup.services[service.index()];
-        for pod in self.group(group).pods.clone() {
-            let p = self.pod_mut(pod);
-            p.phase = PodPhase::Gone;
-            let node = p.node.take();
-            self.meter.path.vanish_pod(pod);
-            if let Some(node) = node {
-                let n = self.node_mut(node);
-                for slot in n.gpus.iter_mut().filter(|s| s.pod == Some(pod)) {
-                    slot.pod = None;
-                }
-                n.cpu_m_used = n.cpu_m_used.saturating_sub(spec.cpu_m);
-                n.mem_mib_used = n.mem_mib_used.saturating_sub(spec.mem_mib);
-                n.last_pod_event = Some(now);
-                if n.is_empty() {
-                    n.empty_since = Some(now);
-                }
-                self.refresh_node_gpus(node);
-                self.on_pod_gone(node);
-            }
-        }
-        let g = self.group_mut(group);
-        let served = g.engine.is_some();
-        let finished = g.drain.map_or(0, |d| d.finished);
-        g.stage = GroupStage::Gone;
-        g.stage_since = now;
-        g.stage_until = None;
-        g.engine = None;
-        g.engine_due = None;
-        g.generation += 1;
-        self.service_mut(service).groups.retain(|x| *x != group);
-        if served {
-            let tone = if lost > 0 { Tone::Bad } else { Tone::Neutral };
-            self.log(Who::Kubelet, Verdict::DrainEnded { group, finished, lost }, tone);
-        }
-        self.cluster_changed();
     }
 
     /// Makes the number of replicas what is wanted: creates missing ones, stops surplus ones in
@@ -423,11 +248,6 @@ impl World {
                 self.start_drain(group, DrainCause::ScaledDown, grace);
             }
         }
-    }
-
-    /// Whether `at` is the present end of a group's drain; for views.
-    pub(super) fn drain_deadline(&self, group: GroupId) -> Option<Time> {
-        self.group(group).drain.map(|d| d.deadline)
     }
 }
 

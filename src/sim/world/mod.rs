@@ -6,10 +6,12 @@
 
 mod check;
 mod commands;
+mod drain;
 mod engines;
 mod groups;
 mod hpa_glue;
 mod karpenter_glue;
+mod loading;
 mod log;
 mod metering;
 mod nodes;
