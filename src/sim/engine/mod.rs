@@ -22,6 +22,7 @@ pub mod sharing;
 mod span;
 pub mod spec;
 pub mod step;
+mod terms;
 
 #[cfg(test)]
 mod reference_test;
@@ -32,4 +33,4 @@ pub use event::{EngineEvent, RefuseReason};
 pub use memory::{EngineLimits, StartError};
 pub use replica::{Reading, Replica};
 pub use spec::{EngineSettings, EngineSpec, Fabric, HostProfile};
-pub use step::{PrefillWork, StepCost};
+pub use step::{PrefillWork, StepCost, StepCosts};

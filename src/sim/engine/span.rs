@@ -124,7 +124,7 @@ mod tests {
                 steps,
                 batch,
                 context_tokens: context,
-                base: StepBase { time_us: base, dram_us: 1.0, tensor_us: 1.0 },
+                base: StepBase { time_us: base, dram_us: 1.0, tensor_us: 1.0, sm_us: 1.0 },
                 kv_us_per_token: slope,
                 kv_peak_us_per_token: slope,
             };
