@@ -12,6 +12,7 @@
 //! Pipeline parallelism is a derived simplification with low confidence: see [`StepCost::step_us`].
 
 use super::memory::{EngineLimits, StartError};
+use super::span::KvActivity;
 use super::spec::EngineSpec;
 use super::terms::Terms;
 use serde::Serialize;
@@ -112,15 +113,12 @@ impl StepCost {
         self.terms.kv_us_per_token / self.terms.micro_batches(f64::from(batch))
     }
 
-    /// The same at peak bandwidth: what the memory bus is busy with.
-    pub fn kv_peak_us_per_token(&self) -> f64 {
-        self.terms.kv_peak_us_per_token / self.terms.pp
-    }
-
-    /// The same as time with a kernel running on one GPU of the replica, while no other process
-    /// slows it down.
-    pub(super) fn kv_sm_us_per_token(&self) -> f64 {
-        self.terms.kv_us_per_token / self.terms.pp
+    /// What reading a token of context keeps busy on one GPU of the replica, alone on its GPUs.
+    pub(super) fn kv_activity(&self) -> KvActivity {
+        KvActivity {
+            peak_us_per_token: self.terms.kv_peak_us_per_token / self.terms.pp,
+            sm_us_per_token: self.terms.kv_us_per_token / self.terms.pp,
+        }
     }
 
     /// One step of `batch` decodes (may be a mean, hence fractional) whose contexts sum to

@@ -200,8 +200,8 @@ fn no_activity_takes_longer_than_the_step() {
             let base = cost.decode_base(batch);
             let context = f64::from(batch) * 1000.0;
             let step = base.time_us + cost.kv_us_per_token(batch) * context;
-            let dram = base.dram_us + cost.kv_peak_us_per_token() * context;
-            let sm = base.sm_us + cost.kv_sm_us_per_token() * context;
+            let dram = base.dram_us + cost.kv_activity().peak_us_per_token * context;
+            let sm = base.sm_us + cost.kv_activity().sm_us_per_token * context;
             assert!(base.tensor_us < dram && dram < sm && sm < step, "{}: {dram} {sm} {step}", row.model);
             assert!(sm > 0.75 * step, "{}: hosts keep a GPU waiting for less: {sm} of {step}", row.model);
         }

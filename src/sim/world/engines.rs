@@ -7,7 +7,9 @@ use crate::sim::cluster::PodPhase;
 use crate::sim::decision::{Tone, Verdict, Who};
 use crate::sim::engine::cold_start::{ColdStart, Image, Stage, WeightSource};
 use crate::sim::engine::collectives::AllReduceCost;
-use crate::sim::engine::{EngineEvent, EngineSettings, EngineSpec, Fabric, Replica, StepCost, cold_start, memory};
+use crate::sim::engine::{
+    EngineEvent, EngineSettings, EngineSpec, Fabric, Replica, StepCost, Submission, cold_start, memory,
+};
 use crate::sim::event::Event;
 use crate::sim::id::{GroupId, NodeId, RequestId, ServiceId};
 use crate::sim::limits::IN_FLIGHT_MAX;
@@ -166,7 +168,7 @@ impl World {
         let (prompt, output) = (request.prompt_tokens, request.output_tokens);
         let mut events = Vec::new();
         if let Some(engine) = self.group_mut(group).engine.as_deref_mut() {
-            engine.submit(now, id, prompt, output, &mut events);
+            engine.submit(now, Submission::whole(id, prompt, output), &mut events);
         }
         self.after_engine(group, events);
     }
@@ -217,7 +219,7 @@ impl World {
 
     fn on_engine_event(&mut self, group: GroupId, event: EngineEvent) {
         match event {
-            EngineEvent::Admitted { .. } | EngineEvent::Preempted { .. } => {}
+            EngineEvent::Admitted { .. } | EngineEvent::Preempted { .. } | EngineEvent::Prefilled { .. } => {}
             EngineEvent::FirstToken { req, at } => {
                 let Some(request) = self.requests.get_mut(req) else { return };
                 // A preempted request is recomputed: its client has had its first token already.
@@ -418,7 +420,7 @@ impl World {
         let Some((spec, settings)) = self.engine_spec(group) else { return };
         match memory::start(&spec, &settings) {
             Ok(limits) => {
-                let Ok(cost) = StepCost::new(&spec, limits.max_num_seqs) else { return };
+                let Ok(cost) = StepCost::for_limits(&spec, &limits) else { return };
                 self.group_mut(group).engine = Some(Box::new(Replica::new(cost, limits)));
                 self.enter_stage(group, GroupStage::Serving, None);
                 self.note_domains(group, &spec);
