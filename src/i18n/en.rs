@@ -287,6 +287,7 @@ pub fn text(key: Key) -> &'static str {
         Key::RefusedParamChoice => "{id} takes one of {choices}, not {given}",
         Key::RefusedParamRange => "{id} takes a whole number from {min} to {max}, not {given}",
         Key::RefusedMinAboveMax => "the minimum of {min} replicas is above the maximum of {max}",
+        Key::RefusedNotServing => "its engine is not running",
         Key::RefusedRunOver => "the run is over: rewind to act",
         Key::RefusedTooMany => "the lab stops at {limit}",
         Key::MapWaitQuota => "over its queue's quota",
@@ -385,6 +386,9 @@ pub fn text(key: Key) -> &'static str {
         Key::ActMoveNode => "Moving {node} to {rack}",
         Key::ActReleaseNode => "Releasing {node}",
         Key::ActLaunchGang => "Launching one replica of {service}",
+        Key::DidCrash => "You crashed the engine of {group}.",
+        Key::ActCrash => "Crashing {group}",
+        Key::MapCrashGroup => "Crash the engine of {group}",
         Key::ActDeleteGroup => "Deleting {group}",
         Key::ActSpike => "Adding requests to {service}",
         Key::ActSet => "Changing {param}",
@@ -447,9 +451,9 @@ pub fn text(key: Key) -> &'static str {
             "{group} answers, {total} after it was asked for: placement {pending}, image {image}, weights {weights}, warm-up {warm_up}."
         }
         Key::WhyDrainStarted => {
-            "{group} stops and takes no new requests. {in_flight, plural, one {# request in flight gets} other {# requests in flight get}} {grace} to finish."
+            "{group} stops and its endpoint is being removed. {in_flight, plural, one {# request in flight gets} other {# requests in flight get}} {grace} to finish."
         }
-        Key::WhyDrainIdle => "{group} stops. No request is in flight.",
+        Key::WhyDrainIdle => "{group} stops and its endpoint is being removed. No request is in flight.",
         Key::WhyDrainEnded => {
             "{group} stopped: {finished, plural, one {# request} other {# requests}} finished, none was cut off."
         }
@@ -498,6 +502,22 @@ pub fn text(key: Key) -> &'static str {
         Key::WhyKeptPdb => "Keeps {node}: a PodDisruptionBudget allows no eviction.",
         Key::WhyNodeReleased => "{node} is given back. It cost {paid} in all.",
         // Why-log: requests
+        Key::WhyQueueLimit => {
+            "The gateway answers 429 for {service}: **{found} requests wait**, the limit for this client is {limit}."
+        }
+        Key::WhyDeadline => {
+            "The gateway turns a request for {service} away: behind **{found} waiting requests** it would miss its target, which leaves room for {limit}."
+        }
+        Key::WhyContextCap => {
+            "The gateway refuses a prompt of **{found} tokens** for {service}: it lets in at most {limit}."
+        }
+        Key::WhyFallback => "It goes to {service} instead.",
+        Key::WhyCrashed => {
+            "The engine of {group} crashed: **{lost, plural, one {# request was} other {# requests were}} cut off**. Its container starts again."
+        }
+        Key::WhyCrashedTogether => {
+            "The engine of {group} crashed, and **{with, plural, one {# replica} other {# replicas}} on the same GPU with it**: {lost, plural, one {# request was} other {# requests were}} cut off. Under MPS one fault ends the server of all."
+        }
         Key::WhyPromptRefused => {
             "Refused a prompt of {tokens} tokens: the context limit of {service} is {limit} tokens."
         }

@@ -150,6 +150,9 @@ pub(super) fn check_references(services: &[ServiceSetup], p: &mut Problems) {
         {
             p.add(format!("{place}.fallback"), format!("`{}` cannot answer for it", name(fallback)));
         }
+        if s.share.is_some() && s.gpu.is_none() {
+            p.add(format!("{place}.sharing"), "a part of a GPU is asked for by its product label: set `gpu`");
+        }
         if s.share.is_some() && s.gpus() != 1 {
             p.add(format!("{place}.sharing"), "a part of a GPU is one pod's: workers and gpus_per_worker must be 1");
         }

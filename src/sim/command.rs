@@ -24,6 +24,8 @@ pub enum Command {
     InjectSpike { service: ServiceId, requests: u32, over: Span, long_prompt_tokens: u32 },
     /// Change a policy parameter.
     Set { param: Param, value: i64 },
+    /// Crash the engine of a replica, as a GPU fault does; its container starts again.
+    CrashReplica { group: GroupId },
 }
 
 /// A command with its time.
@@ -76,4 +78,6 @@ pub enum Refusal {
     /// The clock stands at the end of the run: nothing would come of it.
     #[error("the run is over")]
     RunOver,
+    #[error("its engine is not running")]
+    NotServing,
 }

@@ -226,6 +226,32 @@ pub enum Verdict {
         tokens: u32,
         after: Span,
     },
+    /// The gateway turned a request away: `found` waiting requests (or prompt tokens) against
+    /// `limit`. It goes to `fallback` if there is one.
+    TurnedAway {
+        service: ServiceId,
+        why: TurnedAway,
+        found: u32,
+        limit: u32,
+        fallback: Option<ServiceId>,
+    },
+    /// An engine crashed; `with` other replicas on its GPUs went with it.
+    EngineCrashed {
+        group: GroupId,
+        with: u32,
+        lost: u32,
+    },
+}
+
+/// Which of the gateway's limits turned a request away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum TurnedAway {
+    /// Too many requests wait: 429.
+    QueueLimit,
+    /// It would wait longer than its TTFT target.
+    Deadline,
+    /// The prompt is longer than the gateway lets in.
+    ContextCap,
 }
 
 /// Why consolidation left its best candidate alone.
@@ -280,6 +306,7 @@ impl Decision {
             | Verdict::DrainEnded { group, .. }
             | Verdict::ReplicaReady { group, .. }
             | Verdict::EngineRefused { group, .. }
+            | Verdict::EngineCrashed { group, .. }
             | Verdict::NoNodeFits { group, .. }
             | Verdict::PoolLimit { group, .. } => (vec![], vec![*group]),
             Verdict::NodeBought { node, .. }
@@ -295,7 +322,8 @@ impl Decision {
             | Verdict::PromptRefused { .. }
             | Verdict::SpikeBegan { .. }
             | Verdict::LongPromptAnswered { .. }
-            | Verdict::LongPromptLost { .. } => (vec![], vec![]),
+            | Verdict::LongPromptLost { .. }
+            | Verdict::TurnedAway { .. } => (vec![], vec![]),
         }
     }
 
@@ -307,7 +335,8 @@ impl Decision {
             | Verdict::PromptRefused { service, .. }
             | Verdict::SpikeBegan { service, .. }
             | Verdict::LongPromptAnswered { service, .. }
-            | Verdict::LongPromptLost { service, .. } => Some(*service),
+            | Verdict::LongPromptLost { service, .. }
+            | Verdict::TurnedAway { service, .. } => Some(*service),
             _ => None,
         }
     }

@@ -1,6 +1,6 @@
 //! Everything that can happen by itself, in one closed list.
 
-use super::id::{GroupId, NodeId, PodId, ServiceId};
+use super::id::{GroupId, NodeId, PodId, RequestId, ServiceId};
 use serde::Serialize;
 
 /// A due thing. `generation` makes an event stale when its subject has moved on.
@@ -18,7 +18,7 @@ pub enum Event {
     ImagePulled { pod: PodId },
     /// A replica's loading stage ends.
     StageEnd { group: GroupId, generation: u32 },
-    /// A draining replica's grace period ends.
+    /// A draining replica gets SIGTERM, or its time is up.
     GraceEnd { group: GroupId, generation: u32 },
     /// A node's bring-up stage ends.
     NodeStageEnd { node: NodeId, generation: u32 },
@@ -40,4 +40,10 @@ pub enum Event {
     ConsolidationValidate,
     /// The charts take a point.
     Sample,
+    /// The endpoint of a stopping replica is removed everywhere.
+    EndpointGone { group: GroupId, generation: u32 },
+    /// A client's pause before its next attempt is over.
+    Retry { request: RequestId, serial: u64 },
+    /// A prompt's KV cache has reached its decode replica.
+    KvArrived { request: RequestId, serial: u64 },
 }

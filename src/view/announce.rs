@@ -72,6 +72,7 @@ pub fn milestone(decision: &Decision, names: &Names) -> Option<Message> {
         Verdict::NodeReached { stage, .. } => matches!(stage, Stage::Ready | Stage::Failed),
         Verdict::ConsolidationEvicts { pods, .. } => *pods > 0,
         Verdict::DrainEnded { lost, .. } => *lost > 0,
+        Verdict::EngineCrashed { .. } => true,
         Verdict::GangPlaced { .. }
         | Verdict::GangDeferred { .. }
         | Verdict::StaleEvicted { .. }
@@ -92,6 +93,7 @@ pub fn milestone(decision: &Decision, names: &Names) -> Option<Message> {
         | Verdict::ConsolidationKept { .. }
         | Verdict::NodeReleased { .. }
         | Verdict::DrainStarted { .. }
+        | Verdict::TurnedAway { .. }
         | Verdict::PromptRefused { .. } => false,
     };
     let fresh = decision.times == 1;

@@ -2,7 +2,7 @@
 
 use crate::sim::catalog::instances::Provider;
 use crate::sim::command::{Command, Refusal};
-use crate::sim::decision::{Decision, KeptBecause, NodeCounts, Tone, Verdict, Who};
+use crate::sim::decision::{Decision, KeptBecause, NodeCounts, Tone, TurnedAway, Verdict, Who};
 use crate::sim::id::{GroupId, NodeId, PodId, RackId, ServiceId};
 use crate::sim::money::Microusd;
 use crate::sim::param::{Param, Policy};
@@ -241,6 +241,7 @@ pub fn commands() -> Vec<Command> {
         Command::ReleaseNode { node: NodeId(2) },
         Command::LaunchGang { service: ServiceId(0) },
         Command::DeleteGroup { group: GroupId(0) },
+        Command::CrashReplica { group: GroupId(0) },
         Command::InjectSpike { service: ServiceId(1), requests: 240, over, long_prompt_tokens: 1_000_000 },
         Command::InjectSpike { service: ServiceId(1), requests: 1, over, long_prompt_tokens: 0 },
         Command::InjectSpike { service: ServiceId(1), requests: 0, over, long_prompt_tokens: 1_000_000 },
@@ -363,6 +364,11 @@ fn request_verdicts() -> Vec<Verdict> {
         spike(0, tokens),
         Verdict::LongPromptAnswered { service, tokens, after: Span::from_secs(97) },
         Verdict::LongPromptLost { service, tokens, after: Span::from_secs(120) },
+        Verdict::TurnedAway { service, why: TurnedAway::QueueLimit, found: 41, limit: 40, fallback: None },
+        Verdict::TurnedAway { service, why: TurnedAway::Deadline, found: 41, limit: 12, fallback: Some(ServiceId(0)) },
+        Verdict::TurnedAway { service, why: TurnedAway::ContextCap, found: 90_000, limit: 32_000, fallback: None },
+        Verdict::EngineCrashed { group: GroupId(0), with: 0, lost: 1 },
+        Verdict::EngineCrashed { group: GroupId(0), with: 2, lost: 17 },
     ]
 }
 
@@ -408,5 +414,7 @@ pub fn kind(verdict: &Verdict) -> usize {
         SpikeBegan { .. } => 24,
         LongPromptAnswered { .. } => 25,
         LongPromptLost { .. } => 26,
+        TurnedAway { .. } => 27,
+        EngineCrashed { .. } => 28,
     }
 }

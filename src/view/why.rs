@@ -6,7 +6,7 @@ use super::names::Names;
 use super::words::{comma, gpu_minutes, param, then, value, who, whole_seconds};
 use crate::i18n::{Arg, Message};
 use crate::sim::command::Command;
-use crate::sim::decision::{Decision, KeptBecause, NodeCounts, Verdict, Who};
+use crate::sim::decision::{Decision, KeptBecause, NodeCounts, TurnedAway, Verdict, Who};
 use crate::sim::id::{GroupId, NodeId};
 use crate::sim::snapshot::NodeStage;
 
@@ -85,9 +85,12 @@ pub fn sentence(decision: &Decision, names: &Names) -> Message {
         | StaleEvicted { .. }
         | GangComplete { .. } => placement(verdict, names),
         HpaSync { .. } => sync_sentence(verdict, names),
-        ReplicasSet { .. } | ReplicaReady { .. } | DrainStarted { .. } | DrainEnded { .. } | EngineRefused { .. } => {
-            replicas(verdict, names)
-        }
+        ReplicasSet { .. }
+        | ReplicaReady { .. }
+        | DrainStarted { .. }
+        | DrainEnded { .. }
+        | EngineRefused { .. }
+        | EngineCrashed { .. } => replicas(verdict, names),
         NodeBought { .. } | NoNodeFits { .. } | PoolLimit { .. } | NodeReached { .. } | NodeReleased { .. } => {
             nodes(verdict, names)
         }
@@ -95,9 +98,11 @@ pub fn sentence(decision: &Decision, names: &Names) -> Message {
         | ConsolidationEvicts { .. }
         | ConsolidationDropped { .. }
         | ConsolidationKept { .. } => consolidation(verdict, names),
-        PromptRefused { .. } | SpikeBegan { .. } | LongPromptAnswered { .. } | LongPromptLost { .. } => {
-            requests(verdict, names)
-        }
+        PromptRefused { .. }
+        | SpikeBegan { .. }
+        | LongPromptAnswered { .. }
+        | LongPromptLost { .. }
+        | TurnedAway { .. } => requests(verdict, names),
     };
     sentence.unwrap_or_else(|| who(decision.who))
 }
@@ -112,6 +117,7 @@ fn did(command: &Command, names: &Names) -> Message {
         Command::ReleaseNode { node } => Message::DidReleaseNode { node: names.node(*node) },
         Command::LaunchGang { service } => Message::DidLaunchGang { service: names.service(*service) },
         Command::DeleteGroup { group } => Message::DidDeleteGroup { group: names.group(*group) },
+        Command::CrashReplica { group } => Message::DidCrash { group: names.group(*group) },
         Command::InjectSpike { service, requests, over, long_prompt_tokens } => {
             let (service, over) = (names.service(*service), Arg::from(*over));
             let (requests, tokens) = (*requests, *long_prompt_tokens);
@@ -135,6 +141,7 @@ fn asked(command: &Command, names: &Names) -> Message {
         Command::ReleaseNode { node } => Message::ActReleaseNode { node: names.node(*node) },
         Command::LaunchGang { service } => Message::ActLaunchGang { service: names.service(*service) },
         Command::DeleteGroup { group } => Message::ActDeleteGroup { group: names.group(*group) },
+        Command::CrashReplica { group } => Message::ActCrash { group: names.group(*group) },
         Command::InjectSpike { service, .. } => Message::ActSpike { service: names.service(*service) },
         Command::Set { param: p, .. } => Message::ActSet { param: param(*p).0.into() },
     }
@@ -274,6 +281,13 @@ fn replicas(verdict: &Verdict, names: &Names) -> Option<Message> {
             group: names.group(*group),
             short_gib: Arg::Float(f64::from(*short_gib_tenths) / 10.0, 1),
         },
+        Verdict::EngineCrashed { group, with, lost } => {
+            let (group, lost) = (names.group(*group), Arg::from(*lost));
+            match *with {
+                0 => Message::WhyCrashed { group, lost },
+                n => Message::WhyCrashedTogether { group, lost, with: n.into() },
+            }
+        }
         _ => return None,
     })
 }
@@ -374,6 +388,18 @@ fn requests(verdict: &Verdict, names: &Names) -> Option<Message> {
             tokens: (*tokens).into(),
             after: (*after).into(),
         },
+        Verdict::TurnedAway { service, why, found, limit, fallback } => {
+            let (service, found, limit) = (names.service(*service), Arg::from(*found), Arg::from(*limit));
+            let sentence = match why {
+                TurnedAway::QueueLimit => Message::WhyQueueLimit { service, found, limit },
+                TurnedAway::Deadline => Message::WhyDeadline { service, found, limit },
+                TurnedAway::ContextCap => Message::WhyContextCap { service, found, limit },
+            };
+            match fallback {
+                None => sentence,
+                Some(to) => then(sentence, Message::WhyFallback { service: names.service(*to) }),
+            }
+        }
         Verdict::LongPromptLost { service, tokens, after } => {
             Message::WhyLongLost { service: names.service(*service), tokens: (*tokens).into(), after: (*after).into() }
         }

@@ -6,7 +6,8 @@ use seven_of_eight::sim::catalog::{self, Dtype, Gpu, Model};
 use seven_of_eight::sim::engine::collectives::{AllReduceCost, transfer_us};
 use seven_of_eight::sim::engine::memory::{self, EngineLimits};
 use seven_of_eight::sim::engine::{
-    EngineEvent, EngineSettings, EngineSpec, Fabric, HostProfile, PrefillWork, Replica, StepCost, cold_start, queueing,
+    EngineEvent, EngineSettings, EngineSpec, Fabric, HostProfile, PrefillWork, Replica, StepCost, Submission,
+    cold_start, queueing,
     sharing::{Sharing, small_model_slowdown},
 };
 use seven_of_eight::sim::id::RequestId;
@@ -209,7 +210,7 @@ fn closed_loop(given: &Value, metric: &str) -> Option<f64> {
     let mut free_clients = count(given, "concurrency")?;
     loop {
         while free_clients > 0 && sent < requests {
-            replica.submit(now, RequestId(sent), draw(inputs), draw(outputs), &mut events);
+            replica.submit(now, Submission::whole(RequestId(sent), draw(inputs), draw(outputs)), &mut events);
             free_clients -= 1;
             sent += 1;
         }
@@ -243,7 +244,7 @@ fn offline(given: &Value) -> Option<f64> {
     let mut replica = replica(given, input + output)?;
     let mut events = Vec::new();
     for i in 0..REQUESTS {
-        replica.submit(Time::ZERO, RequestId(i), input, output, &mut events);
+        replica.submit(Time::ZERO, Submission::whole(RequestId(i), input, output), &mut events);
     }
     let mut end = Time::ZERO;
     while let Some(due) = replica.next_due() {
@@ -330,7 +331,7 @@ fn measure(queue: &Queue, seed: u64, requests: u32) -> Measured {
         if no_seat && queue.loss {
             continue;
         }
-        replica.submit(now, RequestId(i), 1, tokens as u32, &mut events);
+        replica.submit(now, Submission::whole(RequestId(i), 1, tokens as u32), &mut events);
         book(&mut events, &submitted, &mut measured);
     }
     while let Some(due) = replica.next_due() {

@@ -26,8 +26,12 @@ pub enum DrainCause {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Drain {
     pub since: Time,
-    /// End of the grace period.
+    /// SIGTERM comes: the preStop hook has ended.
+    pub term_at: Time,
+    /// SIGKILL comes: the engine's shutdown timeout or the grace period has ended.
     pub deadline: Time,
+    /// SIGTERM has come: the engine takes no new request.
+    pub terminated: bool,
     pub cause: DrainCause,
     pub in_flight: u32,
     pub finished: u32,

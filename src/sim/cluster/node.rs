@@ -2,6 +2,7 @@
 
 use crate::sim::catalog::{Gpu, Instance};
 use crate::sim::id::{NodeId, PodId, RackId, ServiceId};
+use crate::sim::setup::Share;
 use crate::sim::snapshot::NodeStage;
 use crate::sim::time::{Span, Time};
 use serde::{Serialize, Serializer};
@@ -14,6 +15,10 @@ fn by_id<S: Serializer>(gpu: &&'static Gpu, s: S) -> Result<S::Ok, S::Error> {
     s.serialize_str(gpu.id)
 }
 
+fn by_label<S: Serializer>(share: &Option<Share>, s: S) -> Result<S::Ok, S::Error> {
+    share.map(Share::label).serialize(s)
+}
+
 /// Why a node is being emptied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Leave {
@@ -23,7 +28,7 @@ pub enum Leave {
     MoveTo(RackId),
 }
 
-/// One GPU and who holds it.
+/// One GPU, or a part of it, and who holds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct GpuSlot {
     pub pod: Option<PodId>,
@@ -54,6 +59,10 @@ pub struct Node {
     pub nominated_until: Option<Time>,
     pub empty_since: Option<Time>,
     pub leave: Option<Leave>,
+    /// How each GPU is divided; `None`: whole.
+    #[serde(serialize_with = "by_label")]
+    pub share: Option<Share>,
+    /// One per part; the parts of a GPU follow one another.
     pub gpus: Vec<GpuSlot>,
     /// Milli-cores and MiB that pods hold.
     pub cpu_m_used: u32,
@@ -76,6 +85,14 @@ impl Node {
     pub fn booting(&self) -> bool {
         matches!(self.stage, NodeStage::Launching | NodeStage::Booting | NodeStage::Registering | NodeStage::GpuStack)
     }
+    /// Pods that one GPU takes.
+    pub fn parts_per_gpu(&self) -> u32 {
+        self.share.map_or(1, Share::parts).max(1)
+    }
+    /// What the GPU operator writes into `nvidia.com/gpu.product`.
+    pub fn product_label(&self) -> String {
+        product_label(self.gpu, self.share)
+    }
     pub fn is_empty(&self) -> bool {
         self.gpus.iter().all(|g| g.pod.is_none())
     }
@@ -97,6 +114,14 @@ impl Node {
     /// Time since its last pod left.
     pub fn empty_for(&self, now: Time) -> Option<Span> {
         self.empty_since.map(|t| now.since(t))
+    }
+}
+
+/// The product label of a GPU that is divided in this way.
+pub fn product_label(gpu: &Gpu, share: Option<Share>) -> String {
+    match share {
+        None => gpu.product_label.to_owned(),
+        Some(share) => format!("{}-{}", gpu.product_label, share.label()),
     }
 }
 

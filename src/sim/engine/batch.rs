@@ -16,7 +16,7 @@ const NOWHERE: u32 = u32::MAX;
 struct Entry {
     end_step: u64,
     /// Ties end in admission order.
-    admission: u64,
+    admission: u32,
     slot: u32,
 }
 
@@ -48,7 +48,7 @@ impl DecodeBatch {
         self.heap.first().map(|entry| entry.end_step)
     }
 
-    pub fn insert(&mut self, slot: u32, end_step: u64, admission: u64, context_offset: i64, global_step: u64) {
+    pub fn insert(&mut self, slot: u32, end_step: u64, admission: u32, context_offset: i64, global_step: u64) {
         if self.position.len() <= slot as usize {
             self.position.resize(slot as usize + 1, NOWHERE);
         }
@@ -93,11 +93,11 @@ impl DecodeBatch {
         blocks
     }
 
-    /// The most steps whose new blocks do not exceed `free`.
-    pub fn steps_that_fit(&self, global_step: u64, free: u64) -> u64 {
+    /// The most steps up to `wanted` whose new blocks do not exceed `free`.
+    pub fn steps_that_fit(&self, global_step: u64, free: u64, wanted: u64) -> u64 {
         let per_round = u64::from(self.len());
-        if per_round == 0 {
-            return u64::MAX;
+        if per_round.saturating_mul(wanted.div_ceil(BLOCK)) <= free {
+            return wanted;
         }
         let rounds = free / per_round;
         let mut rest = free - rounds * per_round;
@@ -110,7 +110,7 @@ impl DecodeBatch {
             rest -= need;
             steps += 1;
         }
-        steps
+        steps.min(wanted)
     }
 
     /// Members that need a new block in the step that follows `global_step`.
@@ -184,12 +184,13 @@ mod tests {
             let mut batch = DecodeBatch::default();
             for (slot, &context) in contexts.iter().enumerate() {
                 let offset = context as i64 - start as i64;
-                batch.insert(slot as u32, start + 500, slot as u64, offset, start);
+                batch.insert(slot as u32, start + 500, slot as u32, offset, start);
             }
             let counted: u64 = contexts.iter().map(|c| blocks_of(c + steps) - blocks_of(*c)).sum();
             prop_assert_eq!(batch.growth(start, steps), counted);
-            let fit = batch.steps_that_fit(start, counted);
+            let fit = batch.steps_that_fit(start, counted, 10_000);
             prop_assert!(fit >= steps);
+            prop_assert_eq!(batch.steps_that_fit(start, counted, fit / 2), fit / 2);
             prop_assert!(batch.growth(start, fit) <= counted && batch.growth(start, fit + 1) > counted);
         }
 
@@ -200,7 +201,7 @@ mod tests {
             let mut batch = DecodeBatch::default();
             let mut expected: Vec<(u64, u32)> = Vec::new();
             for (slot, &end) in ends.iter().enumerate() {
-                batch.insert(slot as u32, end, slot as u64, 5, 0);
+                batch.insert(slot as u32, end, slot as u32, 5, 0);
                 expected.push((end, slot as u32));
             }
             for slot in removed {

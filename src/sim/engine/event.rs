@@ -8,10 +8,11 @@ use serde::Serialize;
 /// One thing that happened to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum EngineEvent {
-    /// Left the waiting queue; its first chunk runs in the step that starts now. Happens again
-    /// after each preemption.
+    /// Left the waiting queue; its first chunk, or its first decode where the KV came from outside,
+    /// runs in the step that starts now. Happens again after each preemption.
     Admitted { req: RequestId, at: Time },
-    /// The first output token exists.
+    /// The first output token exists. A decode engine reports it at admission: the token came with
+    /// the KV.
     FirstToken { req: RequestId, at: Time },
     /// The last output token exists; its blocks are free.
     Finished {
@@ -24,10 +25,13 @@ pub enum EngineEvent {
         /// How often it was preempted and recomputed.
         preemptions: u32,
     },
-    /// Lost its blocks to earlier requests; back at the head of the waiting queue.
+    /// Lost its blocks to other requests; back in the waiting queue, under FCFS at its head.
     Preempted { req: RequestId, at: Time },
     /// Never entered the queue.
     Refused { req: RequestId, at: Time, reason: RefuseReason },
+    /// [`Work::PrefillOnly`](super::Work::PrefillOnly): the prompt's KV is complete. Its blocks are
+    /// held until [`Replica::release_kv`](super::Replica::release_kv).
+    Prefilled { req: RequestId, at: Time, submitted_at: Time, prompt_tokens: u32 },
 }
 
 impl EngineEvent {
@@ -37,7 +41,8 @@ impl EngineEvent {
             | EngineEvent::FirstToken { at, .. }
             | EngineEvent::Finished { at, .. }
             | EngineEvent::Preempted { at, .. }
-            | EngineEvent::Refused { at, .. } => at,
+            | EngineEvent::Refused { at, .. }
+            | EngineEvent::Prefilled { at, .. } => at,
         }
     }
 
@@ -47,7 +52,8 @@ impl EngineEvent {
             | EngineEvent::FirstToken { req, .. }
             | EngineEvent::Finished { req, .. }
             | EngineEvent::Preempted { req, .. }
-            | EngineEvent::Refused { req, .. } => req,
+            | EngineEvent::Refused { req, .. }
+            | EngineEvent::Prefilled { req, .. } => req,
         }
     }
 }

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
     use crate::sim::catalog;
     use crate::sim::engine::memory;
-    use crate::sim::engine::{EngineEvent, EngineSettings, EngineSpec, Replica};
+    use crate::sim::engine::{EngineEvent, EngineSettings, EngineSpec, Replica, Submission};
     use crate::sim::id::RequestId;
     use crate::sim::time::Time;
 
@@ -121,7 +121,7 @@ mod tests {
         let (mut replica, mut out) = (Replica::new(cost, held), Vec::new());
         let requests = 4000;
         for i in 0..requests {
-            replica.submit(Time(0), RequestId(i), 1000, 200, &mut out);
+            replica.submit(Time(0), Submission::whole(RequestId(i), 1000, 200), &mut out);
         }
         let mut end = 0;
         while let Some(due) = replica.next_due() {

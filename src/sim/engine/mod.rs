@@ -3,7 +3,7 @@
 //! Data flow: a catalogue entry and the deployment's flags make an [`EngineSpec`]; [`memory`] says
 //! whether the server starts and how much KV cache it has ([`EngineLimits`]); [`StepCost`] says how
 //! long one step takes; [`Replica`] advances a queue of requests over such steps in closed form
-//! and reports [`EngineEvent`]s; [`cold_start`] says how long it takes until the first step;
+//! and reports [`EngineEvent`]s and [`Reading`]s; [`cold_start`] says how long it takes until the first step;
 //! [`ideal`] says what a request would cost on a well-filled replica.
 //!
 //! Everything is per replica: what several replicas share (links, registries) belongs to the
@@ -15,13 +15,18 @@ pub mod collectives;
 pub mod event;
 pub mod ideal;
 pub mod memory;
+pub mod power;
 pub mod queueing;
+mod reading;
 pub mod replica;
 mod sequence;
 pub mod sharing;
 mod span;
 pub mod spec;
 pub mod step;
+pub mod submission;
+mod terms;
+mod turn;
 
 #[cfg(test)]
 mod reference_test;
@@ -30,6 +35,9 @@ mod replica_test;
 
 pub use event::{EngineEvent, RefuseReason};
 pub use memory::{EngineLimits, StartError};
-pub use replica::{Reading, Replica};
+pub use power::power_watts;
+pub use reading::Reading;
+pub use replica::Replica;
 pub use spec::{EngineSettings, EngineSpec, Fabric, HostProfile};
-pub use step::{PrefillWork, StepCost};
+pub use step::{PrefillWork, StepCost, StepCosts};
+pub use submission::{Scheduling, Submission, Work};

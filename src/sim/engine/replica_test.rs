@@ -4,6 +4,7 @@ use super::reference_test::{Arrival, simulate};
 use super::replica::Replica;
 use super::spec::EngineSpec;
 use super::step::StepCost;
+use super::submission::Submission;
 use crate::sim::catalog;
 use crate::sim::id::RequestId;
 use crate::sim::time::Time;
@@ -21,7 +22,7 @@ fn limits(max_num_seqs: u32, max_num_batched_tokens: u32, kv_blocks: u32) -> Eng
 
 fn submit_all(replica: &mut Replica, arrivals: &[Arrival], out: &mut Vec<EngineEvent>) {
     for (i, a) in arrivals.iter().enumerate() {
-        replica.submit(Time(a.at_us), RequestId(i as u32), a.prompt, a.output, out);
+        replica.submit(Time(a.at_us), Submission::whole(RequestId(i as u32), a.prompt, a.output), out);
     }
 }
 
@@ -147,7 +148,7 @@ proptest! {
             prop_assert!(reading.kv_used_blocks <= reading.kv_total_blocks);
             before = reading;
             if let Some(i) = submission {
-                replica.submit(Time(at), RequestId(i as u32), arrivals[i].prompt, arrivals[i].output, &mut out);
+                replica.submit(Time(at), Submission::whole(RequestId(i as u32), arrivals[i].prompt, arrivals[i].output), &mut out);
             }
         }
         run_out(&mut replica, &mut out);
@@ -168,7 +169,7 @@ proptest! {
         for (at, is_abort, req) in calls {
             if !is_abort {
                 let a = arrivals[req as usize];
-                replica.submit(Time(at), RequestId(req), a.prompt, a.output, &mut out);
+                replica.submit(Time(at), Submission::whole(RequestId(req), a.prompt, a.output), &mut out);
                 continue;
             }
             if replica.abort(Time(at), RequestId(req), &mut out) {
@@ -199,7 +200,7 @@ fn memory_pressure_does_preempt_in_these_workloads() {
 fn a_burst_of_one_instant_shares_its_first_step() {
     let (mut replica, mut out) = (Replica::new(COST.clone(), limits(64, 8192, 10_000)), Vec::new());
     for i in 0..4 {
-        replica.submit(Time(500), RequestId(i), 100, 2, &mut out);
+        replica.submit(Time(500), Submission::whole(RequestId(i), 100, 2), &mut out);
     }
     assert_eq!(out, [], "the turn of an instant comes when the clock has passed it");
     assert_eq!(replica.next_due(), Some(Time(501)));
@@ -214,8 +215,8 @@ fn a_burst_of_one_instant_shares_its_first_step() {
 #[test]
 fn a_newcomer_joins_at_the_end_of_the_step_in_progress() {
     let (mut replica, mut out) = (Replica::new(COST.clone(), limits(64, 8192, 10_000)), Vec::new());
-    replica.submit(Time(0), RequestId(0), 100, 1000, &mut out);
-    replica.submit(Time(1_000_000), RequestId(1), 100, 10, &mut out);
+    replica.submit(Time(0), Submission::whole(RequestId(0), 100, 1000), &mut out);
+    replica.submit(Time(1_000_000), Submission::whole(RequestId(1), 100, 10), &mut out);
     run_out(&mut replica, &mut out);
     let admitted = out.iter().find(|e| matches!(e, EngineEvent::Admitted { req: RequestId(1), .. })).unwrap();
     let wait = admitted.at().0 - 1_000_000;
@@ -226,10 +227,10 @@ fn a_newcomer_joins_at_the_end_of_the_step_in_progress() {
 fn a_full_house_does_not_cut_the_span() {
     let limits = limits(1, 8192, 10_000);
     let (mut replica, mut out) = (Replica::new(COST.clone(), limits), Vec::new());
-    replica.submit(Time(0), RequestId(0), 100, 1000, &mut out);
+    replica.submit(Time(0), Submission::whole(RequestId(0), 100, 1000), &mut out);
     replica.advance(Time(100_000), &mut out);
     let due = replica.next_due();
-    replica.submit(Time(200_000), RequestId(1), 100, 1000, &mut out);
+    replica.submit(Time(200_000), Submission::whole(RequestId(1), 100, 1000), &mut out);
     assert_eq!(replica.next_due(), due);
     assert_eq!((replica.running(), replica.waiting()), (1, 1));
 }
@@ -237,9 +238,9 @@ fn a_full_house_does_not_cut_the_span() {
 #[test]
 fn requests_that_can_never_run_are_refused_with_numbers() {
     let (mut replica, mut out) = (Replica::new(COST.clone(), limits(8, 2048, 101)), Vec::new());
-    replica.submit(Time(5), RequestId(0), 4000, 200, &mut out);
-    replica.submit(Time(5), RequestId(1), 0, 5, &mut out);
-    replica.submit(Time(5), RequestId(2), 1700, 5, &mut out);
+    replica.submit(Time(5), Submission::whole(RequestId(0), 4000, 200), &mut out);
+    replica.submit(Time(5), Submission::whole(RequestId(1), 0, 5), &mut out);
+    replica.submit(Time(5), Submission::whole(RequestId(2), 1700, 5), &mut out);
     let reasons: Vec<RefuseReason> = out
         .iter()
         .filter_map(|e| match e {
@@ -257,7 +258,7 @@ fn requests_that_can_never_run_are_refused_with_numbers() {
 fn a_killed_replica_loses_everything_and_can_start_over() {
     let (mut replica, mut out) = (Replica::new(COST.clone(), limits(2, 2048, 1000)), Vec::new());
     for i in 0..3 {
-        replica.submit(Time(0), RequestId(i), 100, 1000, &mut out);
+        replica.submit(Time(0), Submission::whole(RequestId(i), 100, 1000), &mut out);
     }
     let lost = replica.abort_all(Time(1_000_000), &mut out);
     assert_eq!(lost, [RequestId(0), RequestId(1), RequestId(2)]);
@@ -266,7 +267,7 @@ fn a_killed_replica_loses_everything_and_can_start_over() {
     assert_eq!(reading.busy_us_total, 1_000_000);
     assert!(reading.generation_tokens_total > 200 && reading.generation_tokens_total < 400);
     out.clear();
-    replica.submit(Time(2_000_000), RequestId(9), 10, 3, &mut out);
+    replica.submit(Time(2_000_000), Submission::whole(RequestId(9), 10, 3), &mut out);
     run_out(&mut replica, &mut out);
     assert!(matches!(out.last(), Some(EngineEvent::Finished { req: RequestId(9), .. })));
 }
@@ -274,7 +275,7 @@ fn a_killed_replica_loses_everything_and_can_start_over() {
 #[test]
 fn a_lone_request_keeps_the_gpu_busy_all_the_time() {
     let (mut replica, mut out) = (Replica::new(COST.clone(), limits(64, 8192, 10_000)), Vec::new());
-    replica.submit(Time(0), RequestId(0), 100, 1000, &mut out);
+    replica.submit(Time(0), Submission::whole(RequestId(0), 100, 1000), &mut out);
     replica.advance(Time(1_000_001), &mut out);
     let (a, b) = (replica.reading(Time(1_000_001)), replica.reading(Time(2_000_001)));
     assert_eq!(b.busy_us_total - a.busy_us_total, 1_000_000);
@@ -295,7 +296,7 @@ fn turns_per_request_do_not_depend_on_its_length() {
                 replica.advance(due, &mut out);
                 turns += 1;
             }
-            replica.submit(at, RequestId(i), 200, output, &mut out);
+            replica.submit(at, Submission::whole(RequestId(i), 200, output), &mut out);
         }
         f64::from(turns) / 300.0
     };
@@ -321,7 +322,7 @@ fn encoding_is_the_same_for_equal_histories() {
     let make = || {
         let (mut replica, mut out) = (Replica::new(COST.clone(), limits(8, 1024, 300)), Vec::new());
         for i in 0..20 {
-            replica.submit(Time(u64::from(i) * 7000), RequestId(i), 200 + i, 90, &mut out);
+            replica.submit(Time(u64::from(i) * 7000), Submission::whole(RequestId(i), 200 + i, 90), &mut out);
         }
         replica
     };

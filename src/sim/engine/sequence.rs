@@ -1,9 +1,11 @@
 //! The requests inside one replica: an arena of sequences, the running list in admission order and
-//! the waiting queue.
+//! the waiting queue in the order of the scheduling policy.
 
+use super::submission::{Scheduling, Submission, Work};
 use crate::sim::id::RequestId;
 use crate::sim::time::Time;
 use serde::Serialize;
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 /// "No sequence" in the links of the running list.
@@ -20,42 +22,43 @@ pub struct Sequence {
     pub generated: u32,
     /// Tokens in the KV cache, while its prompt is being computed.
     pub computed: u32,
-    /// While decoding: tokens in the KV cache minus the global step.
-    pub context_offset: i64,
-    /// While decoding: the global step after which it has all its output.
-    pub end_step: u64,
+    pub priority: i32,
+    /// What is left to do: `DecodeOnly` only until it is admitted.
+    pub work: Work,
     pub decoding: bool,
-    pub running: bool,
     /// The client went away; it leaves at the next step boundary, silently.
     pub aborted: bool,
-    pub preemptions: u32,
-    pub submitted_at: Time,
-    pub first_token_at: Option<Time>,
-    /// Grows with each admission: order of the running list.
-    pub admission: u64,
+    pub preemptions: u16,
+    /// Grows with each admission; breaks ties in the decode batch.
+    pub admission: u32,
     previous: u32,
     next: u32,
+    /// While decoding: the global step after which it has all its output.
+    pub end_step: u64,
+    pub submitted_at: Time,
+    /// [`Time::MAX`] while there is none.
+    pub first_token_at: Time,
 }
 
 impl Sequence {
-    pub fn new(req: RequestId, prompt_tokens: u32, output_tokens: u32, submitted_at: Time) -> Sequence {
+    pub fn new(submission: &Submission, submitted_at: Time) -> Sequence {
         Sequence {
-            req,
-            prompt_tokens,
-            output_tokens,
-            generated: 0,
+            req: submission.req,
+            prompt_tokens: submission.prompt_tokens,
+            output_tokens: submission.output_tokens,
+            generated: u32::from(submission.work == Work::DecodeOnly),
             computed: 0,
-            context_offset: 0,
-            end_step: 0,
+            priority: submission.priority,
+            work: submission.work,
             decoding: false,
-            running: false,
             aborted: false,
             preemptions: 0,
-            submitted_at,
-            first_token_at: None,
             admission: 0,
             previous: NONE,
             next: NONE,
+            end_step: 0,
+            submitted_at,
+            first_token_at: Time::MAX,
         }
     }
 
@@ -65,14 +68,40 @@ impl Sequence {
         self.prompt_tokens + self.generated
     }
 
+    /// Tokens that must fit into the cache when it is admitted: the known ones, but the last output
+    /// token is never cached.
+    pub fn admission_tokens(&self) -> u64 {
+        let last = u64::from(self.prompt_tokens) + u64::from(self.output_tokens) - 1;
+        u64::from(self.known_tokens()).min(last)
+    }
+
+    /// While decoding: tokens in the KV cache minus the global step.
+    pub fn context_offset(&self) -> i64 {
+        let at_end = u64::from(self.prompt_tokens) + u64::from(self.output_tokens) - 1;
+        at_end.wrapping_sub(self.end_step) as i64
+    }
+
     /// Tokens in the KV cache at `global_step`.
     pub fn context(&self, global_step: u64) -> u64 {
         if self.decoding {
-            self.context_offset.saturating_add_unsigned(global_step).unsigned_abs()
+            self.context_offset().saturating_add_unsigned(global_step).unsigned_abs()
         } else {
             u64::from(self.computed)
         }
     }
+
+    /// Order under [`Scheduling::Priority`].
+    fn rank(&self) -> (Reverse<i32>, Time) {
+        (Reverse(self.priority), self.submitted_at)
+    }
+}
+
+/// A place in the waiting queue. The request is repeated here so that a search need not leave the
+/// queue.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+struct Waiting {
+    slot: u32,
+    req: RequestId,
 }
 
 /// Arena, running list and waiting queue.
@@ -83,26 +112,11 @@ pub struct Sequences {
     first: Option<u32>,
     last: Option<u32>,
     running: u32,
-    admissions: u64,
-    /// FCFS; preempted sequences return to the front.
-    pub waiting: VecDeque<u32>,
+    admissions: u32,
+    waiting: VecDeque<Waiting>,
 }
 
 impl Sequences {
-    pub fn add_waiting(&mut self, sequence: Sequence) {
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.arena[slot as usize] = sequence;
-                slot
-            }
-            None => {
-                self.arena.push(sequence);
-                (self.arena.len() - 1) as u32
-            }
-        };
-        self.waiting.push_back(slot);
-    }
-
     pub fn get(&self, slot: u32) -> &Sequence {
         &self.arena[slot as usize]
     }
@@ -115,20 +129,73 @@ impl Sequences {
         self.running
     }
 
-    /// The last admitted running sequence: the first to be preempted.
-    pub fn last_admitted(&self) -> Option<u32> {
-        self.last
+    pub fn waiting(&self) -> u32 {
+        self.waiting.len() as u32
+    }
+
+    /// Queues a new sequence. Returns its place, the head being 0.
+    pub fn enqueue(&mut self, sequence: Sequence, scheduling: Scheduling) -> usize {
+        let (req, rank) = (sequence.req, sequence.rank());
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.arena[slot as usize] = sequence;
+                slot
+            }
+            None => {
+                self.arena.push(sequence);
+                (self.arena.len() - 1) as u32
+            }
+        };
+        let place = match scheduling {
+            Scheduling::Fcfs => self.waiting.len(),
+            Scheduling::Priority => self.waiting.partition_point(|w| self.get(w.slot).rank() <= rank),
+        };
+        self.waiting.insert(place, Waiting { slot, req });
+        place
+    }
+
+    /// Queues a preempted sequence again.
+    pub fn requeue(&mut self, slot: u32, scheduling: Scheduling) {
+        let (req, rank) = (self.get(slot).req, self.get(slot).rank());
+        let place = match scheduling {
+            Scheduling::Fcfs => 0,
+            Scheduling::Priority => self.waiting.partition_point(|w| self.get(w.slot).rank() < rank),
+        };
+        self.waiting.insert(place, Waiting { slot, req });
+    }
+
+    /// Orders the waiting queue for a new policy; FCFS goes back to the order of arrival.
+    pub fn reorder(&mut self, scheduling: Scheduling) {
+        let arena = &self.arena;
+        let sequence = |w: &Waiting| &arena[w.slot as usize];
+        let queue = self.waiting.make_contiguous();
+        match scheduling {
+            Scheduling::Fcfs => queue.sort_by_key(|w| sequence(w).submitted_at),
+            Scheduling::Priority => queue.sort_by_key(|w| sequence(w).rank()),
+        }
+    }
+
+    /// Who is next in the waiting queue.
+    pub fn head(&self) -> Option<u32> {
+        self.waiting.front().map(|w| w.slot)
+    }
+
+    /// Whom a needy running sequence displaces.
+    pub fn victim(&self, scheduling: Scheduling) -> Option<u32> {
+        match scheduling {
+            Scheduling::Fcfs => self.last,
+            Scheduling::Priority => self.iter_running().max_by_key(|&slot| self.get(slot).rank()),
+        }
     }
 
     /// Moves the head of the waiting queue to the end of the running list.
     pub fn admit_head(&mut self) -> Option<u32> {
-        let slot = self.waiting.pop_front()?;
+        let slot = self.waiting.pop_front()?.slot;
         let last = self.last;
-        self.admissions += 1;
+        self.admissions = self.admissions.wrapping_add(1);
         let admission = self.admissions;
         let sequence = self.get_mut(slot);
         sequence.admission = admission;
-        sequence.running = true;
         sequence.previous = last.unwrap_or(NONE);
         sequence.next = NONE;
         match last {
@@ -151,7 +218,6 @@ impl Sequences {
             Some(next) => self.get_mut(next).previous = previous,
             None => self.last = link(previous),
         }
-        self.get_mut(slot).running = false;
         self.running -= 1;
     }
 
@@ -165,13 +231,21 @@ impl Sequences {
         std::iter::successors(self.first, |&slot| link(self.get(slot).next))
     }
 
-    /// Where a request waits, and where it runs.
-    pub fn find_waiting(&self, req: RequestId) -> Option<usize> {
-        self.waiting.iter().position(|&slot| self.get(slot).req == req)
+    /// Waiting sequences, the head first.
+    pub fn iter_waiting(&self) -> impl Iterator<Item = u32> + '_ {
+        self.waiting.iter().map(|w| w.slot)
     }
 
     pub fn find_running(&self, req: RequestId) -> Option<u32> {
         self.iter_running().find(|&slot| self.get(slot).req == req && !self.get(slot).aborted)
+    }
+
+    /// Takes a request out of the waiting queue for good. Returns the place that it had.
+    pub fn remove_waiting(&mut self, req: RequestId) -> Option<usize> {
+        let place = self.waiting.iter().position(|w| w.req == req)?;
+        let slot = self.waiting.remove(place)?.slot;
+        self.release(slot);
+        Some(place)
     }
 
     /// Forgets everything; capacity stays.

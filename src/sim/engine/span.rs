@@ -7,6 +7,7 @@
 use super::step::StepBase;
 use crate::sim::time::Time;
 use serde::Serialize;
+use std::ops::AddAssign;
 
 /// An instant with the part below a microsecond that rounding left over, so that errors do not add
 /// up.
@@ -31,17 +32,74 @@ impl Clock {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Span {
     pub start: Clock,
+    /// Follows from the rest; see [`Span::cut`].
+    end: Clock,
     pub steps: u64,
     pub batch: u32,
     /// Context at the start, tokens.
     pub context_tokens: u64,
+    /// `a`, in wall time, and what the GPU does in it.
     pub base: StepBase,
-    /// `b`, and the same at peak bandwidth.
+    /// `b`, in wall time.
     pub kv_us_per_token: f64,
-    pub kv_peak_us_per_token: f64,
+}
+
+/// Time that parts of a GPU worked, microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct Activity {
+    pub dram_us: f64,
+    pub tensor_us: f64,
+    pub sm_us: f64,
+}
+
+impl AddAssign for Activity {
+    fn add_assign(&mut self, other: Activity) {
+        self.dram_us += other.dram_us;
+        self.tensor_us += other.tensor_us;
+        self.sm_us += other.sm_us;
+    }
+}
+
+/// What reading one token of context keeps busy, microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct KvActivity {
+    /// The memory bus, at peak bandwidth.
+    pub peak_us_per_token: f64,
+    /// Any kernel.
+    pub sm_us_per_token: f64,
 }
 
 impl Span {
+    /// `steps` steps that take `slowdown` times as long as they would alone.
+    pub fn new(
+        start: Clock,
+        steps: u64,
+        batch: u32,
+        context_tokens: u64,
+        base: StepBase,
+        kv_us_per_token: f64,
+        slowdown: f64,
+    ) -> Span {
+        let base = StepBase { time_us: base.time_us * slowdown, ..base };
+        let kv_us_per_token = kv_us_per_token * slowdown;
+        let mut span = Span { start, end: start, steps, batch, context_tokens, base, kv_us_per_token };
+        span.cut(steps);
+        span
+    }
+
+    /// Ends the span after `steps` steps.
+    pub fn cut(&mut self, steps: u64) {
+        let length = self.start.rest_us + self.length_us(steps);
+        let whole = round(length);
+        self.steps = steps;
+        self.end = Clock { us: self.start.us + whole, rest_us: (length - whole as f64).clamp(-0.5, 0.5) };
+    }
+
+    /// End of the whole span.
+    pub fn end(&self) -> Clock {
+        self.end
+    }
+
     /// Context tokens read in the first `steps` steps.
     fn tokens_read(&self, steps: u64) -> f64 {
         let k = steps as f64;
@@ -56,13 +114,6 @@ impl Span {
     /// End of step `steps`, to whole microseconds.
     pub fn end_us(&self, steps: u64) -> u64 {
         self.start.us + round(self.start.rest_us + self.length_us(steps))
-    }
-
-    /// End of the whole span.
-    pub fn end(&self) -> Clock {
-        let length = self.start.rest_us + self.length_us(self.steps);
-        let whole = round(length);
-        Clock { us: self.start.us + whole, rest_us: (length - whole as f64).clamp(-0.5, 0.5) }
     }
 
     /// The step in progress at `now`: the first, counted from 1, whose end is not before `now`.
@@ -82,14 +133,35 @@ impl Span {
         step
     }
 
-    /// Time that the memory bus is busy in the first `steps` steps.
-    pub fn dram_us(&self, steps: u64) -> f64 {
-        steps as f64 * self.base.dram_us + self.kv_peak_us_per_token * self.tokens_read(steps)
+    /// Wall time of the span that has passed at `now`, microseconds.
+    pub fn elapsed_us(&self, now: Time) -> u64 {
+        now.0.clamp(self.start.us, self.end.us) - self.start.us
     }
 
-    /// Time that the tensor cores are busy in the first `steps` steps.
-    pub fn tensor_us(&self, steps: u64) -> f64 {
-        steps as f64 * self.base.tensor_us
+    /// What the GPU did in the first `steps` steps, at these slopes per token of context.
+    pub fn activity(&self, steps: u64, kv: &KvActivity) -> Activity {
+        let (k, tokens) = (steps as f64, self.tokens_read(steps));
+        Activity {
+            dram_us: k * self.base.dram_us + kv.peak_us_per_token * tokens,
+            tensor_us: k * self.base.tensor_us,
+            sm_us: k * self.base.sm_us + kv.sm_us_per_token * tokens,
+        }
+    }
+
+    /// Share of its first step that keeps the memory bus busy.
+    pub fn dram_active(&self, kv: &KvActivity) -> f64 {
+        let length = self.length_us(1);
+        if length > 0.0 { self.activity(1, kv).dram_us / length } else { 0.0 }
+    }
+
+    /// The same up to `now`: whole steps, and a share of the one in progress.
+    pub fn activity_until(&self, now: Time, kv: &KvActivity) -> Activity {
+        let (steps, share) = self.progress(now);
+        let (mut low, high) = (self.activity(steps, kv), self.activity(steps + 1, kv));
+        low.dram_us += (high.dram_us - low.dram_us) * share;
+        low.tensor_us += (high.tensor_us - low.tensor_us) * share;
+        low.sm_us += (high.sm_us - low.sm_us) * share;
+        low
     }
 
     /// Completed steps at `now`, and the share of the one in progress that has passed.
@@ -118,16 +190,12 @@ mod tests {
         fn the_step_in_progress_is_found_for_every_instant(
             base in 0.0_f64..50_000.0, slope in 0.0_f64..0.1, batch in 1_u32..500, context in 0_u64..1_000_000,
             steps in 1_u64..3000, share in 0.0_f64..1.1, rest in -0.5_f64..0.5,
+            slowdown in 1.0_f64..4.0,
         ) {
-            let span = Span {
-                start: Clock { us: 1000, rest_us: rest },
-                steps,
-                batch,
-                context_tokens: context,
-                base: StepBase { time_us: base, dram_us: 1.0, tensor_us: 1.0 },
-                kv_us_per_token: slope,
-                kv_peak_us_per_token: slope,
-            };
+            let base = StepBase { time_us: base, dram_us: 1.0, tensor_us: 1.0, sm_us: 1.0 };
+            let start = Clock { us: 1000, rest_us: rest };
+            let span = Span::new(start, steps, batch, context, base, slope, slowdown);
+            prop_assert_eq!(span.end().us, span.end_us(steps));
             let now = Time(1000 + ((span.end_us(steps) - 1000) as f64 * share) as u64);
             let step = span.step_at(now);
             prop_assert!(step == steps || span.end_us(step) >= now.0);

@@ -1,7 +1,7 @@
 use super::super::memory::kv_capacity_tokens;
 use super::super::spec::{EngineSettings, Fabric};
 use super::*;
-use crate::sim::catalog;
+use crate::sim::catalog::{self, Dtype};
 
 struct Row {
     model: &'static str,
@@ -154,4 +154,63 @@ fn formats_that_a_part_does_not_know_are_refused() {
     assert!(matches!(StepCost::new(&kv, 8), Err(StartError::KvFormat { .. })));
     let tp = EngineSpec { tp: 3, ..base };
     assert!(matches!(StepCost::new(&tp, 8), Err(StartError::TpDoesNotDivideHeads { .. })));
+}
+
+fn limits(max_num_seqs: u32, max_num_batched_tokens: u32) -> EngineLimits {
+    EngineLimits { max_num_seqs, max_num_batched_tokens, max_model_len: 8192, kv_blocks: 10_000 }
+}
+
+fn bits(base: StepBase) -> [u64; 4] {
+    [base.time_us, base.dram_us, base.tensor_us, base.sm_us].map(f64::to_bits)
+}
+
+#[test]
+fn tables_hold_the_values_of_the_formulas() {
+    let moe = EngineSpec::new(catalog::model("mixtral-8x7b").unwrap(), catalog::gpu("h100-sxm").unwrap(), 2);
+    for spec in [llama70(4, 1), llama70(4, 2), moe] {
+        let (plain, tabulated) =
+            (StepCost::new(&spec, 0).unwrap(), StepCost::for_limits(&spec, &limits(64, 2048)).unwrap());
+        for batch in [0, 1, 7, 64, 65] {
+            assert_eq!(bits(plain.decode_base(batch)), bits(tabulated.decode_base(batch)));
+            for new in [1, 2, 333, 1984, 2048, 5000] {
+                let mut work = PrefillWork::default();
+                plain.add_chunk(&mut work, new, 77, true);
+                assert_eq!(bits(plain.mixed_base(batch, &work)), bits(tabulated.mixed_base(batch, &work)));
+            }
+        }
+    }
+}
+
+#[test]
+fn replicas_of_one_spec_share_their_tables() {
+    let mut costs = StepCosts::default();
+    let first = costs.get(&llama70(4, 1), &limits(64, 2048)).unwrap();
+    let again = costs.get(&llama70(4, 1), &limits(64, 2048)).unwrap();
+    assert!(Arc::ptr_eq(&first.terms, &again.terms));
+    assert!(!Arc::ptr_eq(&first.terms, &costs.get(&llama70(8, 1), &limits(64, 2048)).unwrap().terms));
+    let impossible = EngineSpec { tp: 3, ..llama70(4, 1) };
+    assert!(costs.get(&impossible, &limits(64, 2048)).is_err());
+}
+
+#[test]
+fn no_activity_takes_longer_than_the_step() {
+    for row in published() {
+        let cost = StepCost::new(&spec(&row), 256).unwrap();
+        for batch in [1, 8, 32, 128] {
+            let base = cost.decode_base(batch);
+            let context = f64::from(batch) * 1000.0;
+            let step = base.time_us + cost.kv_us_per_token(batch) * context;
+            let dram = base.dram_us + cost.kv_activity().peak_us_per_token * context;
+            let sm = base.sm_us + cost.kv_activity().sm_us_per_token * context;
+            assert!(base.tensor_us < dram && dram < sm && sm < step, "{}: {dram} {sm} {step}", row.model);
+            assert!(sm > 0.75 * step, "{}: hosts keep a GPU waiting for less: {sm} of {step}", row.model);
+        }
+    }
+}
+
+#[test]
+fn a_lone_request_keeps_one_pipeline_stage_of_two_active() {
+    let cost = StepCost::new(&llama70(4, 2), 8).unwrap();
+    let share = |batch| cost.decode_base(batch).sm_us / cost.decode_base(batch).time_us;
+    assert!(share(1) < 0.5 && share(2) > 0.8, "{} {}", share(1), share(2));
 }

@@ -60,6 +60,7 @@ impl World {
                 self.inject_spike(service, requests, over, long_prompt_tokens);
             }
             Command::Set { param, value } => self.set_param(param, value),
+            Command::CrashReplica { group } => self.crash(group),
         }
         Ok(())
     }
@@ -101,6 +102,10 @@ impl World {
                 self.check_spike(*service, *requests, *long_prompt_tokens, *over)
             }
             Command::Set { param, value } => self.policy.clone().set(*param, *value).map_err(Refusal::Param),
+            Command::CrashReplica { group } => {
+                let g = self.groups.get(group.index()).ok_or(Refusal::NoSuchGroup)?;
+                if g.engine.is_some() { Ok(()) } else { Err(Refusal::NotServing) }
+            }
         }
     }
 
@@ -184,7 +189,9 @@ impl World {
 
     /// Gateway, engine, start, drain and metrics: read where they are used, but for what is in
     /// force at once.
-    fn set_serving_param(&mut self, param: Param) {
-        let _ = param;
+    pub(super) fn set_serving_param(&mut self, param: Param) {
+        if param == Param::Scheduling {
+            self.set_scheduling();
+        }
     }
 }

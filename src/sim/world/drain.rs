@@ -19,7 +19,13 @@ impl World {
         own.unwrap_or_else(|| Span::from_secs(self.policy.get(Param::Grace).max(0) as u64))
     }
 
-    /// Begins to stop a replica: no new requests, those in flight get `grace`.
+    fn drain_span(&self, param: Param) -> Span {
+        Span::from_secs(self.policy.get(param).max(0) as u64)
+    }
+
+    /// Begins to stop a replica, with `grace` until SIGKILL. Two things start together: its
+    /// endpoint is being removed, which takes its time, and the preStop hook runs; SIGTERM follows
+    /// the hook. A replica without a running container stops at once.
     pub(super) fn start_drain(&mut self, group: GroupId, cause: DrainCause, grace: Span) {
         let now = self.now;
         if !self.group(group).alive() {
@@ -28,14 +34,20 @@ impl World {
         self.count_held(group);
         let in_flight = self.in_flight(group);
         let serving = self.group(group).engine.is_some();
-        let wait = if serving && in_flight > 0 { grace } else { STOP_IDLE };
+        let running = serving || matches!(self.group(group).stage, GroupStage::Weights | GroupStage::WarmUp);
+        let term_at = now + self.drain_span(Param::PreStop).min(grace);
+        let (term_at, deadline) = if running {
+            (term_at, (term_at + self.drain_span(Param::ShutdownTimeout)).min(now + grace).max(term_at))
+        } else {
+            (now + STOP_IDLE, now + STOP_IDLE)
+        };
         let g = self.group_mut(group);
         g.held_since = None;
         g.stage = GroupStage::Draining;
         g.stage_since = now;
-        g.stage_until = Some(now + wait);
+        g.stage_until = Some(deadline);
         g.generation += 1;
-        g.drain = Some(Drain { since: now, deadline: now + wait, cause, in_flight, finished: 0 });
+        g.drain = Some(Drain { since: now, term_at, deadline, terminated: false, cause, in_flight, finished: 0 });
         let generation = g.generation;
         for pod in self.group(group).pods.clone() {
             let p = self.pod_mut(pod);
@@ -47,17 +59,35 @@ impl World {
         let who = if cause == DrainCause::Evicted { Who::Karpenter } else { Who::Kubelet };
         if serving {
             let tone = if cause == DrainCause::Evicted { Tone::Bad } else { Tone::Neutral };
-            self.log(who, Verdict::DrainStarted { group, in_flight, grace: wait }, tone);
+            self.log(who, Verdict::DrainStarted { group, in_flight, grace: deadline.since(now) }, tone);
         }
         self.refresh_group_gpus(group);
-        self.after(wait, Event::GraceEnd { group, generation });
+        let removal = self.drain_span(Param::EndpointDelay);
+        self.after(removal, Event::EndpointGone { group, generation });
+        self.queue.push(term_at, Event::GraceEnd { group, generation });
         let service = self.group(group).service;
         self.reconcile(service);
     }
 
-    pub(super) fn on_grace_end(&mut self, group: GroupId, generation: u32) {
+    pub(super) fn on_endpoint_gone(&mut self, group: GroupId, generation: u32) {
         if self.group(group).generation == generation {
+            self.leave_endpoints(group);
+        }
+    }
+
+    /// SIGTERM, and later SIGKILL.
+    pub(super) fn on_grace_end(&mut self, group: GroupId, generation: u32) {
+        let now = self.now;
+        if self.group(group).generation != generation {
+            return;
+        }
+        let Some(drain) = &mut self.group_mut(group).drain else { return };
+        drain.terminated = true;
+        let deadline = drain.deadline;
+        if deadline <= now || self.in_flight(group) == 0 {
             self.finish_drain(group);
+        } else {
+            self.queue.push(deadline, Event::GraceEnd { group, generation });
         }
     }
 
@@ -67,6 +97,8 @@ impl World {
         if self.group(group).stage != GroupStage::Draining {
             return;
         }
+        self.leave_endpoints(group);
+        let held = self.gpus_of(group);
         let lost = self.lose_requests(group);
         let service = self.group(group).service;
         let setup = self.setup.clone();
@@ -101,6 +133,7 @@ impl World {
         g.engine_due = None;
         g.generation += 1;
         self.service_mut(service).groups.retain(|x| *x != group);
+        self.neighbours_gone(&held);
         if served {
             let tone = if lost > 0 { Tone::Bad } else { Tone::Neutral };
             self.log(Who::Kubelet, Verdict::DrainEnded { group, finished, lost }, tone);

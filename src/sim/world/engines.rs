@@ -1,170 +1,80 @@
-//! Services and their engines: arrivals, the gateway, and what engines report.
+//! Engines: what they are given, what they report, and what they are built from.
 
 use super::World;
-use super::requests::{Outcome, Request};
+use super::requests::{Outcome, Place};
 use crate::sim::cluster::PodPhase;
 use crate::sim::decision::{Tone, Verdict, Who};
 use crate::sim::engine::collectives::AllReduceCost;
-use crate::sim::engine::{EngineEvent, EngineSettings, EngineSpec, Fabric, Replica, StepCost, memory};
+use crate::sim::engine::{
+    EngineEvent, EngineLimits, EngineSettings, EngineSpec, Fabric, Replica, Scheduling, StepCost, Submission, Work,
+    memory,
+};
 use crate::sim::event::Event;
 use crate::sim::id::{GroupId, NodeId, RequestId, ServiceId};
-use crate::sim::limits::IN_FLIGHT_MAX;
-use crate::sim::metrics::histogram::WindowedLatency;
-use crate::sim::replicas::hpa::HpaMemory;
+use crate::sim::param::Param;
+use crate::sim::setup::{Role, Share};
 use crate::sim::snapshot::GroupStage;
 use crate::sim::time::{Span, Time};
-use crate::sim::traffic::{Lengths, Origin, Source, Spike};
-use serde::Serialize;
-use std::collections::VecDeque;
 
 /// HTTP server, tokenizer and detokenizer before the first token leaves (vLLM front end).
 pub(super) const FRONT_END: Span = Span::from_millis(15);
-/// Answer to the long prompt of a spike.
-const LONG_ANSWER_TOKENS: u32 = 500;
 /// Batch at which the map states what a bridge over the fabric costs a decode step.
 const NOTED_BATCH: u32 = 8;
-
-/// A service at run time.
-#[derive(Debug, Clone, Serialize)]
-pub struct Service {
-    pub id: ServiceId,
-    /// `spec.replicas`.
-    pub wanted: u32,
-    pub next_ordinal: u32,
-    /// Replicas that exist, draining ones included.
-    pub groups: Vec<GroupId>,
-    pub traffic: Source,
-    /// The time for which an arrival event is in the heap.
-    pub arrival_due: Option<Time>,
-    /// Spikes that the source has had, its scenario's own included.
-    pub spikes: u32,
-    /// Which of them are single long prompts.
-    pub long_spikes: Vec<u32>,
-    /// Requests that the gateway holds because no replica is ready.
-    pub backlog: VecDeque<(RequestId, u64)>,
-    /// Client timeouts, oldest first: all requests of a service wait equally long.
-    pub timeouts: VecDeque<(Time, RequestId, u64)>,
-    pub timeout_due: bool,
-    /// Arrivals since the last chart point.
-    pub arrivals_since_sample: u32,
-    pub ttft: WindowedLatency,
-    pub hpa: HpaMemory,
-    pub hpa_view: Option<super::hpa_glue::LastSync>,
-}
+/// Step-time models that are kept for further replicas.
+const COSTS_KEPT: usize = 64;
 
 impl World {
-    /// Puts the next arrival into the heap, unless it is there already.
-    pub(super) fn await_arrival(&mut self, service: ServiceId) {
-        let s = self.service_mut(service);
-        let next = s.traffic.next_time();
-        if next != s.arrival_due {
-            s.arrival_due = next;
-            if let Some(at) = next {
-                self.queue.push(at, Event::Arrival(service));
-            }
-        }
+    /// A list for an engine's events whose memory is used again.
+    pub(super) fn take_scratch(&mut self) -> Vec<EngineEvent> {
+        std::mem::take(&mut self.scratch)
     }
 
-    pub(super) fn on_arrival(&mut self, service: ServiceId) {
-        let now = self.now;
-        let s = self.service_mut(service);
-        if s.arrival_due != Some(now) {
-            return; // a spike brought an earlier one
-        }
-        s.arrival_due = None;
-        if let Some(arrival) = s.traffic.next() {
-            let long = matches!(arrival.origin, Origin::Spike(n) if s.long_spikes.contains(&n));
-            self.await_arrival(service);
-            self.offer(service, arrival.prompt_tokens, arrival.output_tokens, long);
-        }
+    /// Whether requests can be handed to a replica: its engine is up and has not been told to stop.
+    pub(super) fn accepts(&self, group: GroupId) -> bool {
+        let g = self.group(group);
+        g.engine.is_some() && g.drain.is_none_or(|d| !d.terminated)
     }
 
-    /// Adds a burst and one long prompt to a service's traffic; the rest of it stays as it is.
-    pub(super) fn inject_spike(&mut self, service: ServiceId, requests: u32, over: Span, long_prompt_tokens: u32) {
-        let now = self.now;
-        let spec = &self.setup.services[service.index()];
-        let limit = spec.max_model_len.unwrap_or(spec.model.context_length);
-        let at = now.since(Time::ZERO);
-        if requests > 0 {
-            let burst = Spike { at, requests, within: over, prompt_tokens: None, output_tokens: None };
-            self.add_spike(service, &burst);
-        }
-        if long_prompt_tokens > 0 {
-            let output = LONG_ANSWER_TOKENS.min(limit.saturating_sub(long_prompt_tokens)).max(1);
-            let prompt = long_prompt_tokens.min(limit.saturating_sub(output)).max(1);
-            let ordinal = self.service(service).spikes;
-            self.service_mut(service).long_spikes.push(ordinal);
-            let fixed = |tokens| Some(Lengths::Fixed(tokens));
-            let long = Spike {
-                at,
-                requests: 1,
-                within: Span::ZERO,
-                prompt_tokens: fixed(prompt),
-                output_tokens: fixed(output),
-            };
-            self.add_spike(service, &long);
-        }
-        self.await_arrival(service);
-        self.log(Who::Traffic, Verdict::SpikeBegan { service, requests, over, long_prompt_tokens }, Tone::Neutral);
-    }
-
-    fn add_spike(&mut self, service: ServiceId, spike: &Spike) {
-        let now = self.now;
-        let s = self.service_mut(service);
-        // The command was checked against tighter limits than the source's own.
-        if s.traffic.inject(now, spike).is_ok() {
-            s.spikes += 1;
-        }
-    }
-
-    fn offer(&mut self, service: ServiceId, prompt_tokens: u32, output_tokens: u32, long: bool) {
-        let now = self.now;
-        let timeout = self.setup.services[service.index()].client_timeout;
-        let request = Request {
-            serial: 0,
-            service,
-            arrived: now,
-            prompt_tokens,
-            output_tokens,
-            group: None,
-            first_token: None,
-            long,
-        };
-        let id = self.requests.add(request);
-        self.service_mut(service).arrivals_since_sample += 1;
-        if self.requests.under_way() > IN_FLIGHT_MAX {
-            self.requests.end(id, Outcome::Rejected);
+    /// Sends a request to a replica. One that has an endpoint and no engine that accepts (ready too
+    /// early, or terminating) answers with an error.
+    pub(super) fn submit(&mut self, id: RequestId, group: GroupId) {
+        if !self.accepts(group) {
+            self.try_again_or_end(id, Outcome::Failed);
             return;
         }
-        let serial = self.requests.get(id).map_or(0, |r| r.serial);
-        let s = self.service_mut(service);
-        s.timeouts.push_back((now + timeout, id, serial));
-        if !s.timeout_due {
-            s.timeout_due = true;
-            self.after(timeout, Event::ClientTimeout(service));
-        }
-        self.route(id);
+        let work = match self.setup.services[self.group(group).service.index()].role {
+            Role::Prefill { .. } => Work::PrefillOnly,
+            Role::Monolithic | Role::Decode => Work::Whole,
+        };
+        self.give(id, group, work);
     }
 
-    /// Hands a request to the ready replica with the fewest in flight, or holds it.
-    fn route(&mut self, id: RequestId) {
-        let Some(request) = self.requests.get(id) else { return };
-        let (service, serial) = (request.service, request.serial);
-        let ready = self.service(service).groups.iter().filter(|g| self.group(**g).routable());
-        match ready.min_by_key(|g| (self.in_flight(**g), **g)).copied() {
-            Some(group) => self.submit(id, group),
-            None => self.service_mut(service).backlog.push_back((id, serial)),
-        }
+    /// Hands a request whose prompt is computed to a decode replica.
+    pub(super) fn submit_decode(&mut self, id: RequestId, group: GroupId) {
+        self.give(id, group, Work::DecodeOnly);
     }
 
-    fn submit(&mut self, id: RequestId, group: GroupId) {
+    fn give(&mut self, id: RequestId, group: GroupId, work: Work) {
         let now = self.now;
-        let Some(request) = self.requests.get_mut(id) else { return };
-        request.group = Some(group);
-        let (prompt, output) = (request.prompt_tokens, request.output_tokens);
-        let mut events = Vec::new();
+        let Some(request) = self.requests.get(id) else { return };
+        let priority = self.request_priority(request);
+        let (prompt_tokens, output_tokens) = (request.prompt_tokens, request.output_tokens);
+        if let Some(request) = self.requests.get_mut(id) {
+            request.place = Place::Engine(group);
+        }
+        let mut events = self.take_scratch();
         if let Some(engine) = self.group_mut(group).engine.as_deref_mut() {
-            engine.submit(now, id, prompt, output, &mut events);
+            engine.submit(now, Submission { req: id, prompt_tokens, output_tokens, priority, work }, &mut events);
+        }
+        self.after_engine(group, events);
+    }
+
+    /// Takes a request out of an engine: its client is gone.
+    pub(super) fn abort_in_engine(&mut self, id: RequestId, group: GroupId) {
+        let now = self.now;
+        let mut events = self.take_scratch();
+        if let Some(engine) = self.group_mut(group).engine.as_deref_mut() {
+            engine.abort(now, id, &mut events);
         }
         self.after_engine(group, events);
     }
@@ -181,20 +91,24 @@ impl World {
             return;
         }
         g.engine_due = None;
-        let mut events = Vec::new();
-        if let Some(engine) = g.engine.as_deref_mut() {
+        let mut events = self.take_scratch();
+        if let Some(engine) = self.group_mut(group).engine.as_deref_mut() {
             engine.advance(now, &mut events);
         }
         self.after_engine(group, events);
     }
 
     /// Carries out what an engine reported, and asks it when it wants to be called next.
-    fn after_engine(&mut self, group: GroupId, events: Vec<EngineEvent>) {
-        for event in events {
+    pub(super) fn after_engine(&mut self, group: GroupId, mut events: Vec<EngineEvent>) {
+        for event in events.drain(..) {
             self.on_engine_event(group, event);
         }
+        self.scratch = events;
         let g = self.group_mut(group);
-        let due = g.engine.as_deref().and_then(Replica::next_due);
+        let Some(engine) = g.engine.as_deref() else { return };
+        let (due, running, waiting) = (engine.next_due(), engine.running(), engine.waiting());
+        let busy = !engine.is_idle();
+        let service = g.service;
         if due != g.engine_due {
             g.engine_due = due;
             g.engine_generation = g.engine_generation.wrapping_add(1);
@@ -203,36 +117,37 @@ impl World {
                 self.queue.push(at, Event::Engine { group, generation });
             }
         }
-        let busy = self.group(group).engine.as_deref().is_some_and(|e| !e.is_idle());
+        self.service_mut(service).endpoints.report(group, running, waiting);
         if busy != self.group(group).busy {
             self.group_mut(group).busy = busy;
             self.refresh_group_gpus(group);
+            self.neighbours_changed(group);
+        } else if matches!(self.setup.services[service.index()].share, Some(Share::Mps(_))) {
+            self.neighbours_changed(group);
         }
-        if self.group(group).stage == GroupStage::Draining && !busy {
+        if !busy && self.group(group).drain.is_some_and(|d| d.terminated) {
             self.finish_drain(group);
         }
     }
 
     fn on_engine_event(&mut self, group: GroupId, event: EngineEvent) {
         match event {
-            EngineEvent::Admitted { .. } | EngineEvent::Preempted { .. } => {}
-            EngineEvent::FirstToken { req, at } => {
-                let Some(request) = self.requests.get_mut(req) else { return };
-                // A preempted request is recomputed: its client has had its first token already.
-                if request.first_token.is_some() {
-                    return;
-                }
-                request.first_token = Some(at);
-                let (service, long, tokens) = (request.service, request.long, request.prompt_tokens);
-                let ttft = at.since(request.arrived) + FRONT_END;
-                self.service_mut(service).ttft.record(at, ttft);
-                if long {
-                    self.log(Who::Engine, Verdict::LongPromptAnswered { service, tokens, after: ttft }, Tone::Good);
-                }
-            }
+            EngineEvent::Preempted { .. } => {}
+            EngineEvent::Admitted { req, .. } => self.release_kv(req),
+            EngineEvent::FirstToken { req, at } => self.on_first_token(req, at),
             EngineEvent::Finished { req, at, output_tokens, .. } => self.on_finished(group, req, at, output_tokens),
+            EngineEvent::Prefilled { req, .. } => {
+                if let Some(drain) = &mut self.group_mut(group).drain {
+                    drain.finished += 1;
+                }
+                if let Some(request) = self.requests.get_mut(req) {
+                    request.kv_at = Some(group);
+                }
+                self.hand_over(req);
+            }
             EngineEvent::Refused { req, .. } => {
                 let limit = self.group(group).engine.as_deref().map_or(0, |e| e.limits().max_model_len);
+                self.release_kv(req);
                 if let Some(r) = self.requests.end(req, Outcome::Rejected) {
                     let tokens = r.prompt_tokens + r.output_tokens;
                     let verdict = Verdict::PromptRefused { service: r.service, tokens, limit };
@@ -242,10 +157,27 @@ impl World {
         }
     }
 
+    fn on_first_token(&mut self, req: RequestId, at: Time) {
+        let Some(request) = self.requests.get_mut(req) else { return };
+        // A preempted request is recomputed: its client has had its first token already.
+        if request.first_token.is_some() {
+            return;
+        }
+        request.first_token = Some(at);
+        let (service, backend, long, tokens) = (request.service, request.backend, request.long, request.prompt_tokens);
+        let ttft = at.since(request.arrived) + FRONT_END;
+        self.service_mut(service).ttft.record(at, ttft);
+        self.service_mut(backend).first_tokens.count(at);
+        if long {
+            self.log(Who::Engine, Verdict::LongPromptAnswered { service, tokens, after: ttft }, Tone::Good);
+        }
+    }
+
     fn on_finished(&mut self, group: GroupId, req: RequestId, at: Time, output_tokens: u32) {
         if let Some(drain) = &mut self.group_mut(group).drain {
             drain.finished += 1;
         }
+        self.release_kv(req);
         let Some(request) = self.requests.get(req) else { return };
         let spec = &self.setup.services[request.service.index()];
         let first = request.first_token.unwrap_or(at);
@@ -253,81 +185,38 @@ impl World {
         let gaps = u64::from(output_tokens.saturating_sub(1)).max(1);
         let tpot = Span(at.since(first).0 / gaps);
         let met = ttft <= spec.slo_ttft && tpot <= spec.slo_tpot;
-        if met {
+        let outcome = match (request.degraded, met) {
+            (true, _) => Outcome::Degraded,
+            (false, true) => Outcome::Met,
+            (false, false) => Outcome::Late,
+        };
+        if outcome == Outcome::Met {
             let (service, prompt) = (request.service, request.prompt_tokens);
             self.meter.add_ideal(service, prompt, output_tokens);
         }
-        self.requests.end(req, if met { Outcome::Met } else { Outcome::Late });
+        self.requests.end(req, outcome);
     }
 
-    /// The oldest clients give up.
-    pub(super) fn on_client_timeout(&mut self, service: ServiceId) {
-        let now = self.now;
-        while let Some((at, id, serial)) = self.service(service).timeouts.front().copied() {
-            let alive = self.requests.tenant(id, serial).is_some();
-            if alive && at > now {
-                break;
-            }
-            self.service_mut(service).timeouts.pop_front();
-            if alive {
-                self.give_up(id);
-            }
-        }
-        let next = self.service(service).timeouts.front().map(|(at, _, _)| *at);
-        self.service_mut(service).timeout_due = next.is_some();
-        if let Some(at) = next {
-            self.queue.push(at, Event::ClientTimeout(service));
-        }
-    }
-
-    fn give_up(&mut self, id: RequestId) {
-        let now = self.now;
-        let Some(request) = self.requests.get(id) else { return };
-        let (group, service, long, tokens) = (request.group, request.service, request.long, request.prompt_tokens);
-        let (after, answered) = (now.since(request.arrived), request.first_token.is_some());
-        let mut events = Vec::new();
-        if let Some(group) = group
-            && let Some(engine) = self.group_mut(group).engine.as_deref_mut()
-        {
-            engine.abort(now, id, &mut events);
-        }
-        // The engine may have finished it in a turn that was due before the abort.
-        if let Some(group) = group {
-            let before = self.requests.get(id).map(|r| r.serial);
-            self.after_engine(group, events);
-            if self.requests.get(id).map(|r| r.serial) != before {
-                return;
-            }
-        }
-        if !answered {
-            // A client that gave up has waited this long for a first token that did not come.
-            self.service_mut(service).ttft.record(now, after);
-        }
-        self.requests.end(id, Outcome::TimedOut);
-        // The gateway's oldest go first, so its dead are at the front.
-        while let Some((held, serial)) = self.service(service).backlog.front().copied() {
-            if self.requests.tenant(held, serial).is_some() {
-                break;
-            }
-            self.service_mut(service).backlog.pop_front();
-        }
-        if long && !answered {
-            self.log(Who::Traffic, Verdict::LongPromptLost { service, tokens, after }, Tone::Bad);
-        }
-    }
-
-    /// Cuts off what a replica still had. Returns how many.
+    /// Cuts off what a replica still had, prompts that wait for their transfer included. Returns
+    /// how many.
     pub(super) fn lose_requests(&mut self, group: GroupId) -> u32 {
         let now = self.now;
-        let mut events = Vec::new();
+        let mut events = self.take_scratch();
         let Some(engine) = self.group_mut(group).engine.as_deref_mut() else { return 0 };
         let lost = engine.abort_all(now, &mut events);
-        for event in events {
+        for event in events.drain(..) {
             self.on_engine_event(group, event);
         }
+        self.scratch = events;
         let mut count = 0;
         for id in lost {
-            count += u32::from(self.requests.end(id, Outcome::Lost).is_some());
+            let Some(request) = self.requests.get_mut(id) else { continue };
+            if request.kv_at == Some(group) {
+                request.kv_at = None;
+            }
+            self.release_kv(id);
+            count += 1;
+            self.try_again_or_end(id, Outcome::Lost);
         }
         self.group_mut(group).busy = false;
         count
@@ -342,13 +231,28 @@ impl World {
         let slowest =
             nodes.iter().map(|n| self.node(*n).gpu).min_by(|a, b| a.bandwidth_gb_s.total_cmp(&b.bandwidth_gb_s));
         let gpu = slowest?;
-        let mut spec = EngineSpec::new(service.model, gpu, service.gpus());
+        let stages = service.engine.pipeline.unwrap_or(1).max(1);
+        let mut spec = EngineSpec::new(service.model, gpu, service.gpus() / stages);
+        spec.pp = stages;
+        spec.host = service.engine.host.unwrap_or(spec.host);
         spec.weight_dtype = service.weight_dtype;
         spec.kv_dtype = service.kv_dtype;
         spec.tp_fabric = self.fabric(&nodes);
         spec.pp_fabric = spec.tp_fabric;
         let mut settings = EngineSettings::defaults(gpu);
         settings.max_model_len = service.max_model_len;
+        if let Some(tokens) = service.engine.max_num_batched_tokens {
+            settings.max_num_batched_tokens = tokens;
+        }
+        if let Some(share) = service.engine.gpu_memory_utilization {
+            settings.gpu_memory_utilization = share;
+        }
+        match nodes.first().and_then(|n| self.node(*n).share) {
+            Some(Share::Mig(profile)) => spec.mig = Some(profile),
+            // The hypervisor shows each guest its part as the whole memory.
+            Some(Share::Vgpu(parts)) => settings.gpu_memory_utilization /= f64::from(parts),
+            Some(Share::TimeSlicing(_) | Share::Mps(_)) | None => {}
+        }
         if let Some(seqs) = service.max_num_seqs {
             settings.max_num_seqs = seqs;
             settings.max_num_batched_tokens = settings.max_num_batched_tokens.max(seqs);
@@ -357,7 +261,7 @@ impl World {
     }
 
     /// What joins the GPUs of these nodes.
-    fn fabric(&self, nodes: &[NodeId]) -> Fabric {
+    pub(super) fn fabric(&self, nodes: &[NodeId]) -> Fabric {
         let domain = |n: &NodeId| self.nvlink_domain(*n);
         let first = nodes.first().and_then(domain);
         if first.is_some() && nodes.iter().all(|n| domain(n) == first) {
@@ -385,10 +289,14 @@ impl World {
     /// The engine process is up: it serves, or it refuses to start and tries again.
     pub(super) fn start_engine(&mut self, group: GroupId) {
         let Some((spec, settings)) = self.engine_spec(group) else { return };
-        match memory::start(&spec, &settings) {
+        let started = memory::start(&spec, &settings).map_err(|error| memory::short_gib(&error));
+        let started = started.and_then(|limits| self.room_beside_neighbours(group, &spec, &settings).map(|()| limits));
+        match started {
             Ok(limits) => {
-                let Ok(cost) = StepCost::new(&spec, limits.max_num_seqs) else { return };
-                self.group_mut(group).engine = Some(Box::new(Replica::new(cost, limits)));
+                let Some(cost) = self.step_cost(&spec, &limits) else { return };
+                let mut replica = Replica::new(cost, limits);
+                replica.set_scheduling(self.now, self.scheduling(), &mut Vec::new());
+                self.group_mut(group).engine = Some(Box::new(replica));
                 self.enter_stage(group, GroupStage::Serving, None);
                 self.note_domains(group, &spec);
                 let g = self.group(group);
@@ -396,15 +304,45 @@ impl World {
                 let verdict =
                     Verdict::ReplicaReady { group, pending, image: g.image, weights: g.weights, warm_up: g.warm_up };
                 self.log(Who::Engine, verdict, Tone::Good);
-                self.release_backlog(self.group(group).service);
+                if self.group(group).routable() {
+                    self.join_endpoints(group);
+                }
             }
-            Err(error) => {
-                let short = memory::short_gib(&error);
-                let verdict = Verdict::EngineRefused { group, short_gib_tenths: (short * 10.0).ceil() as u32 };
+            Err(short_gib) => {
+                let verdict = Verdict::EngineRefused { group, short_gib_tenths: (short_gib * 10.0).ceil() as u32 };
                 self.log(Who::Engine, verdict, Tone::Bad);
                 self.enter_stage(group, GroupStage::WarmUp, Some(super::groups::CRASH_BACKOFF));
             }
         }
+    }
+
+    fn scheduling(&self) -> Scheduling {
+        if self.policy.get(Param::Scheduling) == 1 { Scheduling::Priority } else { Scheduling::Fcfs }
+    }
+
+    /// The scheduling policy was switched: what waits is ordered anew.
+    pub(super) fn set_scheduling(&mut self) {
+        let (now, scheduling) = (self.now, self.scheduling());
+        for group in self.living_groups().filter(|g| g.engine.is_some()).map(|g| g.id).collect::<Vec<_>>() {
+            let mut events = self.take_scratch();
+            if let Some(engine) = self.group_mut(group).engine.as_deref_mut() {
+                engine.set_scheduling(now, scheduling, &mut events);
+            }
+            self.after_engine(group, events);
+        }
+    }
+
+    /// The step-time model of a spec: replicas that are alike share its tables.
+    fn step_cost(&mut self, spec: &EngineSpec, limits: &EngineLimits) -> Option<StepCost> {
+        if let Some((_, _, cost)) = self.costs.iter().find(|(s, l, _)| s == spec && l == limits) {
+            return Some(cost.clone());
+        }
+        let cost = StepCost::for_limits(spec, limits).ok()?;
+        if self.costs.len() == COSTS_KEPT {
+            self.costs.remove(0);
+        }
+        self.costs.push((*spec, *limits, cost.clone()));
+        Some(cost)
     }
 
     /// Whether tensor parallelism leaves the NVLink domain, and what that costs a decode step.
@@ -417,22 +355,6 @@ impl World {
         let g = self.group_mut(group);
         g.crosses_domains = crosses;
         g.all_reduce_step = step;
-    }
-
-    /// Requests that the gateway held go to the replica that has just become ready.
-    fn release_backlog(&mut self, service: ServiceId) {
-        let held = std::mem::take(&mut self.service_mut(service).backlog);
-        for (id, serial) in held {
-            if self.requests.tenant(id, serial).is_some() {
-                self.route(id);
-            }
-        }
-    }
-
-    /// Requests that the gateway holds now.
-    pub(super) fn backlog_len(&self, service: ServiceId) -> u32 {
-        let alive = self.service(service).backlog.iter().filter(|(id, s)| self.requests.tenant(*id, *s).is_some());
-        alive.count() as u32
     }
 
     /// Ready replicas and all replicas of a service.

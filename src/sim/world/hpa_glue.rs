@@ -159,7 +159,7 @@ impl World {
     /// Requests waiting at the gateway and in the engines of a service.
     pub(super) fn waiting(&self, service: ServiceId) -> u32 {
         let engines = self.service(service).groups.iter().filter_map(|g| self.group(*g).engine.as_deref());
-        self.backlog_len(service) + engines.map(|e| e.waiting()).sum::<u32>()
+        self.service(service).held + engines.map(|e| e.waiting()).sum::<u32>()
     }
 
     /// The scaler was switched, or the manual count was changed.

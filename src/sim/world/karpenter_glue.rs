@@ -4,6 +4,7 @@
 use super::World;
 use super::metering::price_of;
 use super::placement_glue::GPU_PRODUCT;
+use crate::sim::cluster::node::product_label;
 use crate::sim::cluster::{DrainCause, Leave, PodPhase};
 use crate::sim::decision::{KeptBecause, Tone, Verdict, Who};
 use crate::sim::event::Event;
@@ -391,7 +392,7 @@ impl World {
         view.priority = i64::from(spec.priority);
         view.grace = self.grace(g.service);
         if let Some(gpu) = spec.gpu {
-            view.node_selector.insert(GPU_PRODUCT.to_owned(), gpu.product_label.to_owned());
+            view.node_selector.insert(GPU_PRODUCT.to_owned(), product_label(gpu, spec.share));
         }
         view
     }

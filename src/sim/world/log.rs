@@ -50,6 +50,10 @@ fn repeats(old: &Verdict, new: &Verdict) -> bool {
         (PromptRefused { service: s1, tokens: t1, .. }, PromptRefused { service: s2, tokens: t2, .. }) => {
             s1 == s2 && t1 == t2
         }
+        (
+            TurnedAway { service: s1, why: w1, fallback: f1, .. },
+            TurnedAway { service: s2, why: w2, fallback: f2, .. },
+        ) => s1 == s2 && w1 == w2 && f1 == f2,
         _ => false,
     }
 }

@@ -114,12 +114,13 @@ impl World {
     /// Switches the meters of a node's GPUs whose state has changed.
     pub(super) fn refresh_node_gpus(&mut self, node: NodeId) {
         let now = self.now;
+        let parts = self.node(node).parts_per_gpu();
         for i in 0..self.node(node).gpus.len() {
             let state = self.gpu_state(node, self.node(node).gpus[i].pod);
-            let gpu = i as u32;
-            let current = self.meter.ledger.meters(node, gpu).and_then(|m| m.first()).map(|m| m.state);
+            let (gpu, part) = (i as u32 / parts, i as u32 % parts);
+            let current = self.meter.ledger.meters(node, gpu).and_then(|m| m.get(part as usize)).map(|m| m.state);
             if current.is_some_and(|c| c != state) {
-                let switched = self.meter.ledger.switch(now, node, gpu, state);
+                let switched = self.meter.ledger.switch_slice(now, node, gpu, part, state);
                 debug_assert!(switched.is_ok(), "meter of a granted node");
             }
         }

@@ -7,8 +7,11 @@
 mod check;
 mod commands;
 mod drain;
+mod endpoints;
 mod engines;
+mod gateway;
 mod groups;
+mod handover;
 mod hpa_glue;
 mod karpenter_glue;
 mod loading;
@@ -18,6 +21,7 @@ mod nodes;
 mod placement_glue;
 mod requests;
 mod setup;
+mod sharing;
 mod snapshot;
 
 pub use check::Broken;
@@ -26,6 +30,7 @@ pub use setup::StartError;
 
 use super::cluster::{Group, Node, Pod, Rack};
 use super::decision::Decision;
+use super::engine::{EngineEvent, EngineLimits, EngineSpec, StepCost};
 use super::event::Event;
 use super::id::{GroupId, NodeId, PodId, ServiceId};
 use super::param::Policy;
@@ -56,7 +61,7 @@ pub struct World {
     nodes: Vec<Node>,
     pods: Vec<Pod>,
     groups: Vec<Group>,
-    services: Vec<engines::Service>,
+    services: Vec<gateway::Service>,
     requests: requests::Requests,
     placement: placement_glue::PlacementState,
     karpenter: karpenter_glue::KarpenterState,
@@ -64,6 +69,15 @@ pub struct World {
     log: log::DecisionLog,
     /// Names the draws of each bought node.
     nodes_bought: u64,
+    /// Step-time models in use, by what they were made from.
+    #[serde(skip)]
+    costs: Vec<(EngineSpec, EngineLimits, StepCost)>,
+    /// Memory for an engine's events, used again and again.
+    #[serde(skip)]
+    scratch: Vec<EngineEvent>,
+    /// The paces on shared GPUs are being set.
+    #[serde(skip)]
+    settling: bool,
 }
 
 impl World {
@@ -144,6 +158,9 @@ impl World {
             Event::DisruptionDue => self.on_disruption_due(),
             Event::ConsolidationValidate => self.on_consolidation_validate(),
             Event::Sample => self.on_sample(),
+            Event::EndpointGone { group, generation } => self.on_endpoint_gone(group, generation),
+            Event::Retry { request, serial } => self.on_retry(request, serial),
+            Event::KvArrived { request, serial } => self.on_kv_arrived(request, serial),
         }
     }
 
@@ -168,10 +185,10 @@ impl World {
     fn group_mut(&mut self, id: GroupId) -> &mut Group {
         &mut self.groups[id.index()]
     }
-    fn service(&self, id: ServiceId) -> &engines::Service {
+    fn service(&self, id: ServiceId) -> &gateway::Service {
         &self.services[id.index()]
     }
-    fn service_mut(&mut self, id: ServiceId) -> &mut engines::Service {
+    fn service_mut(&mut self, id: ServiceId) -> &mut gateway::Service {
         &mut self.services[id.index()]
     }
 }

@@ -40,6 +40,7 @@ impl World {
             nominated_until: None,
             empty_since: None,
             leave: None,
+            share: None,
             gpus: vec![GpuSlot::default(); instance.gpu_count as usize],
             cpu_m_used: 0,
             mem_mib_used: 0,

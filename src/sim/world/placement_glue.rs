@@ -2,6 +2,7 @@
 //! what they decide, and writes down why each pod waits.
 
 use super::World;
+use crate::sim::cluster::node::product_label;
 use crate::sim::cluster::{DrainCause, PodPhase};
 use crate::sim::decision::{NodeCounts, Tone, Verdict, Who};
 use crate::sim::event::Event;
@@ -308,7 +309,7 @@ impl World {
         let rack = &self.racks[n.rack.index()];
         let mut labels: Vec<(Text, Text)> = vec![
             (INSTANCE_TYPE.into(), n.instance.name.into()),
-            (GPU_PRODUCT.into(), n.gpu.product_label.into()),
+            (GPU_PRODUCT.into(), n.product_label().into()),
             (ZONE.into(), rack.zone.clone()),
             (BLOCK.into(), rack.block.clone()),
             (RACK.into(), rack.name.clone()),
@@ -323,7 +324,8 @@ impl World {
     }
 
     pub(super) fn pod_rules(&self, service: usize) -> PodRules {
-        let selector = self.setup.services[service].gpu.map(|gpu| (GPU_PRODUCT, gpu.product_label));
+        let spec = &self.setup.services[service];
+        let selector = spec.gpu.map(|gpu| (GPU_PRODUCT, product_label(gpu, spec.share)));
         PodRules::new(Labels::new(selector), Vec::new())
     }
 

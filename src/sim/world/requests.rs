@@ -29,15 +29,38 @@ pub enum Outcome {
 pub struct Request {
     /// Tells a slot's tenants apart.
     pub serial: u64,
+    /// The service that the client named.
     pub service: ServiceId,
+    /// The service whose replicas answer.
+    pub backend: ServiceId,
     pub arrived: Time,
     pub prompt_tokens: u32,
     pub output_tokens: u32,
-    /// The replica it was routed to; `None` while the gateway holds it.
-    pub group: Option<GroupId>,
     pub first_token: Option<Time>,
+    pub place: Place,
+    /// The prefill replica that still holds its KV cache.
+    pub kv_at: Option<GroupId>,
+    /// Position in the service's list of tenants.
+    pub tenant: u8,
+    /// Attempts that failed.
+    pub failures: u8,
+    /// Sent on to the fallback.
+    pub degraded: bool,
     /// The long prompt of a spike: logged by itself.
     pub long: bool,
+}
+
+/// Where a request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Place {
+    /// At the gateway: no replica is ready.
+    Held,
+    /// The client waits before its next attempt.
+    BackingOff,
+    /// In an engine.
+    Engine(GroupId),
+    /// Its KV cache is on the way to this decode replica, or waits for one.
+    Handover(Option<GroupId>),
 }
 
 /// All requests under way: slots are reused, so memory follows the number in flight.
@@ -50,19 +73,20 @@ pub struct Requests {
 }
 
 impl Requests {
-    pub fn add(&mut self, mut request: Request) -> RequestId {
+    pub fn add(&mut self, mut request: Request) -> (RequestId, u64) {
         request.serial = self.next_serial;
+        let serial = self.next_serial;
         self.next_serial += 1;
         self.totals.offered += 1;
         self.totals.unfinished += 1;
         match self.free.pop() {
             Some(i) => {
                 self.slots[i as usize] = Some(request);
-                RequestId(i)
+                (RequestId(i), serial)
             }
             None => {
                 self.slots.push(Some(request));
-                RequestId::from_index(self.slots.len() - 1)
+                (RequestId::from_index(self.slots.len() - 1), serial)
             }
         }
     }
@@ -94,6 +118,15 @@ impl Requests {
             Outcome::Degraded => t.degraded += 1,
         }
         Some(request)
+    }
+
+    /// A client tries again.
+    pub fn count_retry(&mut self) {
+        self.totals.retries += 1;
+    }
+    /// An answer was shortened by the cap.
+    pub fn count_cut(&mut self) {
+        self.totals.cut += 1;
     }
 
     pub fn totals(&self) -> RequestTotals {

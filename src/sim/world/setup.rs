@@ -1,7 +1,7 @@
 //! A world from a resolved scenario: racks, nodes up and warm, replicas where the scenario puts
 //! them, and the first events.
 
-use super::engines::Service;
+use super::gateway::{Pace, Service};
 use super::hpa_glue;
 use super::metering::{self, Metering, price_of};
 use super::{World, karpenter_glue, log, placement_glue, requests};
@@ -9,9 +9,10 @@ use crate::sim::catalog;
 use crate::sim::cluster::{GpuSlot, Node, Rack};
 use crate::sim::event::Event;
 use crate::sim::id::{GroupId, NodeId, RackId, ServiceId};
+use crate::sim::metrics::ledger::GpuState;
 use crate::sim::param::Param;
 use crate::sim::queue::EventQueue;
-use crate::sim::setup::{NodeSetup, ServiceSetup, Setup};
+use crate::sim::setup::{NodeSetup, ServiceSetup, Setup, Share};
 use crate::sim::snapshot::{GroupStage, NodeStage};
 use crate::sim::time::{Span, Time};
 use crate::sim::traffic::Source;
@@ -56,6 +57,9 @@ impl World {
             meter: Metering::new(&setup.services),
             log: log::DecisionLog::default(),
             nodes_bought: 0,
+            costs: Vec::new(),
+            scratch: Vec::new(),
+            settling: false,
             setup: setup.clone(),
         };
         for node in &setup.nodes {
@@ -72,6 +76,7 @@ impl World {
         let no_figures = || StartError::NoGpuFigures { node: setup.name.clone(), gpu: setup.instance.gpu.to_owned() };
         let gpu = catalog::gpu(setup.instance.gpu).ok_or_else(no_figures)?;
         let id = NodeId::from_index(self.nodes.len());
+        let parts = setup.share.map_or(1, Share::parts).max(1);
         let images = (0..self.setup.services.len()).map(ServiceId::from_index);
         let images = images.filter(|s| self.setup.services[s.index()].image_cached).collect();
         self.nodes.push(Node {
@@ -92,7 +97,8 @@ impl World {
             nominated_until: None,
             empty_since: Some(Time::ZERO),
             leave: None,
-            gpus: vec![GpuSlot::default(); setup.instance.gpu_count as usize],
+            share: setup.share,
+            gpus: vec![GpuSlot::default(); (setup.instance.gpu_count * parts) as usize],
             cpu_m_used: 0,
             mem_mib_used: 0,
             images,
@@ -101,6 +107,11 @@ impl World {
         });
         let granted = self.meter.ledger.grant(Time::ZERO, id, setup.instance.gpu_count, price_of(setup.instance));
         debug_assert!(granted.is_ok(), "GPU counts of the catalogue share a price evenly");
+        for gpu in (0..setup.instance.gpu_count).filter(|_| parts > 1) {
+            let slices = vec![(GpuState::Empty, 1); parts as usize];
+            let divided = self.meter.ledger.divide(Time::ZERO, id, gpu, &slices);
+            debug_assert!(divided.is_ok(), "up to 8 equal parts");
+        }
         self.refresh_node_gpus(id);
         Ok(())
     }
@@ -195,6 +206,11 @@ fn service(setup: &Setup, index: usize, spec: &ServiceSetup) -> Result<Service, 
         wanted: 0,
         next_ordinal: 0,
         groups: Vec::new(),
+        endpoints: Default::default(),
+        arrivals: 0,
+        held: 0,
+        handovers: std::collections::VecDeque::new(),
+        first_tokens: Pace::default(),
         spikes: spec.traffic.spikes.len() as u32,
         traffic,
         arrival_due: None,

@@ -10,6 +10,7 @@ use crate::sim::metrics::Signal;
 use crate::sim::metrics::ledger::{GpuState, PARTS_PER_GPU};
 use crate::sim::money::Microusd;
 use crate::sim::param::Param;
+use crate::sim::setup::Role;
 use crate::sim::snapshot::{
     Cell, GroupStage, GroupView, HpaView, LedgerView, NodeStage, NodeView, NodesView, PaletteItem, PendingView,
     RackKind, RackView, ReplicaRole, ServiceView, Signals, Snapshot,
@@ -111,7 +112,7 @@ impl World {
             provider: n.instance.provider,
             gpu: n.gpu.id,
             gpu_label: gpu_label(n.gpu.id),
-            gpus: n.gpus.len() as u32,
+            gpus: n.instance.gpu_count,
             rack: n.rack,
             own_nvlink_domain: n.own_nvlink_domain(),
             nvlink_gb_s: if nvlink { n.gpu.nvlink_gb_s_per_direction as u32 } else { 0 },
@@ -125,8 +126,8 @@ impl World {
                 _ => None,
             },
             leaving: n.leave == Some(Leave::Release),
-            parts_per_gpu: 1,
-            share_label: None,
+            parts_per_gpu: n.parts_per_gpu(),
+            share_label: n.share.map(crate::sim::setup::Share::label),
             in_flight: groups.iter().map(|g| self.in_flight(*g)).sum(),
             empty_since: n.empty_since,
             cells: n.gpus.iter().map(|s| self.cell(id, s.pod)).collect(),
@@ -193,10 +194,14 @@ impl World {
             waiting: reading.map_or(0, |r| r.waiting),
             kv_usage: reading.map_or(0.0, |r| r.kv_usage() as f32),
             seats: g.engine.as_deref().map_or(0, |e| e.limits().max_num_seqs),
-            slowdown: 1.0,
+            slowdown: g.engine.as_deref().map_or(1.0, |e| e.slowdown() as f32),
             standby: false,
             ready_early: false,
-            role: ReplicaRole::Monolithic,
+            role: match self.setup.services[g.service.index()].role {
+                Role::Monolithic => ReplicaRole::Monolithic,
+                Role::Prefill { .. } => ReplicaRole::Prefill,
+                Role::Decode => ReplicaRole::Decode,
+            },
             wait,
             crosses_domains: g.crosses_domains,
             all_reduce_per_step: g.all_reduce_step,

@@ -139,7 +139,13 @@ fn group_items(group: &GroupView) -> Vec<MenuItem> {
     let leaving = matches!(group.stage, GroupStage::Draining | GroupStage::Gone);
     let check = if leaving { Err(Refusal::GroupLeaving) } else { Ok(()) };
     let label = Message::MapDeleteGroup { group: group_name(group).into() };
-    vec![why_item(group), MenuItem::new("delete", label, send(Command::DeleteGroup { group: group.id }), check)]
+    let crash = if group.seats > 0 && !leaving { Ok(()) } else { Err(Refusal::NotServing) };
+    let fault = Message::MapCrashGroup { group: group_name(group).into() };
+    vec![
+        why_item(group),
+        MenuItem::new("delete", label, send(Command::DeleteGroup { group: group.id }), check),
+        MenuItem::new("crash", fault, send(Command::CrashReplica { group: group.id }), crash),
+    ]
 }
 
 #[cfg(test)]
@@ -177,7 +183,7 @@ mod tests {
         let s = fixture::trap();
         let group = s.groups[0].id;
         let items = menu_items(&s, MenuOf::Group { group, node: node(&s, "gb-a1"), cell: 0 });
-        assert_eq!(ids(&items), ["why", "delete", "move", "release"]);
+        assert_eq!(ids(&items), ["why", "delete", "crash", "move", "release"]);
         assert_eq!(items[1].does, MenuDoes::Do(Command::DeleteGroup { group }));
     }
 }

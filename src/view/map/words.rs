@@ -29,6 +29,7 @@ pub fn refusal_message(refusal: &Refusal) -> Message {
         Refusal::ContextLimit { asked, limit } => M::RefusedContext { asked: (*asked).into(), limit: (*limit).into() },
         Refusal::Param(error) => param_message(error),
         Refusal::RunOver => M::RefusedRunOver,
+        Refusal::NotServing => M::RefusedNotServing,
         Refusal::TooMany { limit } => M::RefusedTooMany { limit: (*limit).into() },
     }
 }

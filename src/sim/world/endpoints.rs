@@ -1,0 +1,146 @@
+//! The replicas that the gateway may send to, with their load side by side, so that choosing one
+//! of a hundred reads two short arrays and nothing else.
+//!
+//! Kept up to date by the world: a replica joins when it is ready, leaves when its endpoint is
+//! removed, and reports after each call of its engine.
+
+use crate::sim::id::GroupId;
+use serde::Serialize;
+
+/// Weights of the scorers, as the inference extension of the Gateway API sets them by default.
+const QUEUE_WEIGHT: f64 = 2.0;
+const KV_WEIGHT: f64 = 2.0;
+
+/// Ready replicas of one service, oldest first.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Endpoints {
+    groups: Vec<GroupId>,
+    /// Requests in flight, waiting ones included.
+    in_flight: Vec<u32>,
+    waiting: Vec<u32>,
+    /// Where round robin stands.
+    turn: u32,
+}
+
+impl Endpoints {
+    pub fn len(&self) -> u32 {
+        self.groups.len() as u32
+    }
+
+    /// Where a replica stands.
+    pub fn position(&self, group: GroupId) -> Option<usize> {
+        self.groups.binary_search(&group).ok()
+    }
+
+    pub fn join(&mut self, group: GroupId) {
+        if let Err(at) = self.groups.binary_search(&group) {
+            self.groups.insert(at, group);
+            self.in_flight.insert(at, 0);
+            self.waiting.insert(at, 0);
+        }
+    }
+
+    pub fn leave(&mut self, group: GroupId) {
+        if let Ok(at) = self.groups.binary_search(&group) {
+            self.groups.remove(at);
+            self.in_flight.remove(at);
+            self.waiting.remove(at);
+        }
+    }
+
+    /// What a replica has now.
+    pub fn report(&mut self, group: GroupId, running: u32, waiting: u32) {
+        if let Ok(at) = self.groups.binary_search(&group) {
+            self.in_flight[at] = running + waiting;
+            self.waiting[at] = waiting;
+        }
+    }
+
+    /// Requests waiting in the engines.
+    pub fn waiting(&self) -> u32 {
+        self.waiting.iter().sum()
+    }
+
+    /// The replica with the fewest requests in flight, the oldest of equals.
+    pub fn least_loaded(&self) -> Option<GroupId> {
+        let fewest = self.in_flight.iter().min()?;
+        let at = self.in_flight.iter().position(|n| n == fewest)?;
+        self.groups.get(at).copied()
+    }
+
+    /// Each in turn.
+    pub fn next_in_turn(&mut self) -> Option<GroupId> {
+        let group = self.groups.get(self.turn as usize).or_else(|| self.groups.first()).copied()?;
+        let at = self.position(group)? as u32;
+        self.turn = (at + 1) % self.len();
+        Some(group)
+    }
+
+    /// The best by queue and KV cache: each replica gets up to 1 for a short queue (relative to the
+    /// shortest and longest) and up to 1 for a free cache, and the sum of both by weight decides.
+    /// `kv_usage` tells a replica's usage, 0 to 1. The prefix scorer is left out, since prefix
+    /// caching is not modelled.
+    pub fn best_scored(&self, kv_usage: impl Fn(GroupId) -> f64) -> Option<GroupId> {
+        let (low, high) = (*self.waiting.iter().min()?, *self.waiting.iter().max()?);
+        let mut best: Option<(f64, u32, GroupId)> = None;
+        for (i, group) in self.groups.iter().enumerate() {
+            let queue = if high > low { f64::from(high - self.waiting[i]) / f64::from(high - low) } else { 1.0 };
+            let score = QUEUE_WEIGHT * queue + KV_WEIGHT * (1.0 - kv_usage(*group));
+            // Upstream draws among equals; here the one with the fewest in flight goes first.
+            let better = best.is_none_or(|(s, n, _)| score > s || (score == s && self.in_flight[i] < n));
+            if better {
+                best = Some((score, self.in_flight[i], *group));
+            }
+        }
+        best.map(|(_, _, group)| group)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn three() -> Endpoints {
+        let mut e = Endpoints::default();
+        for id in [4, 2, 9] {
+            e.join(GroupId(id));
+        }
+        e
+    }
+
+    #[test]
+    fn the_fewest_in_flight_and_among_equals_the_oldest() {
+        let mut e = three();
+        assert_eq!(e.least_loaded(), Some(GroupId(2)));
+        e.report(GroupId(2), 3, 0);
+        e.report(GroupId(4), 1, 1);
+        e.report(GroupId(9), 2, 0);
+        assert_eq!(e.least_loaded(), Some(GroupId(4)));
+        assert_eq!(e.waiting(), 1);
+    }
+
+    #[test]
+    fn round_robin_goes_on_when_one_leaves() {
+        let mut e = three();
+        let turns: Vec<u32> = (0..4).filter_map(|_| e.next_in_turn()).map(|g| g.0).collect();
+        assert_eq!(turns, [2, 4, 9, 2]);
+        e.leave(GroupId(4));
+        let turns: Vec<u32> = (0..3).filter_map(|_| e.next_in_turn()).map(|g| g.0).collect();
+        assert_eq!(turns, [9, 2, 9]);
+        e.leave(GroupId(9));
+        e.leave(GroupId(2));
+        assert_eq!(e.next_in_turn(), None);
+    }
+
+    #[test]
+    fn a_free_cache_outweighs_a_short_queue_only_by_its_weight() {
+        let mut e = three();
+        e.report(GroupId(2), 10, 4);
+        e.report(GroupId(4), 10, 0);
+        e.report(GroupId(9), 10, 2);
+        let kv = |g: GroupId| if g.0 == 4 { 0.9 } else { 0.1 };
+        // 2: 0 + 1.8; 4: 2 + 0.2; 9: 1 + 1.8.
+        assert_eq!(e.best_scored(kv), Some(GroupId(9)));
+        assert_eq!(Endpoints::default().best_scored(|_| 0.0), None);
+    }
+}
