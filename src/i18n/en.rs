@@ -921,6 +921,86 @@ pub fn text(key: Key) -> &'static str {
         Key::TrapHintThree => {
             "Go back to before 01:58:30, switch placement to KAI, then add a GB200 tray to rack A. The gang starts only when all eight fit, and holds nothing until then."
         }
+        Key::MemoryTitle => "Memory never comes down",
+        Key::MemoryQuestion => "An HPA watches GPU memory. What does it see when the load rises and falls?",
+        Key::MemoryStory => {
+            "chat-14b gets one request a second, then eight, then one again. The HPA reads GPU memory with a target of 80 %. vLLM takes 92 % of each GPU at its start, whether anybody asks or not."
+        }
+        Key::MemoryTaskMax => "See the HPA go to its maximum",
+        Key::MemoryTaskFloor => "With another target, see it shrink and stay at a floor",
+        Key::MemoryHintOne => "Look at “What each signal sees”: does the memory line move when the requests come?",
+        Key::MemoryHintTwo => {
+            "93 % over a target of 80 % is more than 1.1, so the HPA asks for more, and for more again, because each new replica also shows 93 %."
+        }
+        Key::MemoryHintThree => {
+            "Between 85 % and 103 % nothing ever happens. With a target of 120 % the HPA shrinks until rounding up gives the same number again, and then stays there under any load."
+        }
+        Key::DrainTitle => "Stopping without cutting off",
+        Key::DrainQuestion => "Replicas are taken away while long answers are being streamed. Who finishes?",
+        Key::DrainStory => {
+            "Five replicas of writer-14b stream answers of about 2,000 tokens, which take one to two minutes. At 10:05 and at 10:15 two replicas are taken away. The pods have 30 s of grace: 5 s for preStop, the rest to finish."
+        }
+        Key::DrainTaskCut => "See at least five answers cut off",
+        Key::DrainTaskNone => "Get through both without losing one",
+        Key::DrainHintOne => {
+            "Open “Serving” and look at the group for stopping replicas. Which of the four times ends the answers?"
+        }
+        Key::DrainHintTwo => {
+            "The endpoint is removed, preStop runs, SIGTERM comes, the engine finishes for as long as its shutdown timeout says, and the grace period ends everything."
+        }
+        Key::DrainHintThree => {
+            "Go back to the start. A grace period of 180 s with a shutdown timeout of 165 s lets the longest answers end. With a timeout of 0 s, vLLM’s own default, every answer in flight is lost."
+        }
+        Key::ShedTitle => "Degrade or scale?",
+        Key::ShedQuestion => {
+            "Twice the load that the GPUs can take, and no GPU to add. What is the best that can be done?"
+        }
+        Key::ShedStory => {
+            "Two replicas of chat-14b serve 1.5 requests a second. From 14:05 to 14:15 it is six. There is no free GPU for them, but an 8B model beside them has time. A third of the clients pay."
+        }
+        Key::ShedTaskCollapse => "See 60 requests wait for chat-14b",
+        Key::ShedTaskPaying => "Give 90 % of the paying clients’ requests an answer within the targets",
+        Key::ShedHintOne => "A queue that can only grow makes everybody late. Whom does it help to wait?",
+        Key::ShedHintTwo => {
+            "Open “Serving”: a queue limit, a cap on answers, the fallback and the order of the engine’s queue each help someone, at someone’s cost."
+        }
+        Key::ShedHintThree => {
+            "Before 14:05 set a queue limit of 5 per replica, let the engine order by priority and switch the fallback on. Then try a limit of 20: the line is shorter than without, and nearly everybody in it is late."
+        }
+        Key::RolesTitle => "Prefill and decode apart",
+        Key::RolesQuestion => "Does it pay to compute prompts and answers on different GPUs?",
+        Key::RolesStory => {
+            "Qwen3 32B on eight H100 twice, with the same load of long prompts. whole-32b does everything in four replicas. prefill-32b has two replicas that compute prompts and hands their KV cache over NVLink to the two replicas of decode-32b. The target per output token is 25 ms."
+        }
+        Key::RolesTaskBoth => "Let both answer 500 requests",
+        Key::RolesTaskPrompts => "At 09:25, have 90 % of the requests to prefill-32b within their targets",
+        Key::RolesHintOne => {
+            "In whole-32b a long prompt shares its steps with everybody who is being answered. What does that do to the time per token?"
+        }
+        Key::RolesHintTwo => {
+            "The two roles fill up by different things: prompts queue for prefill, and decode runs out of KV cache. One signal for both scales the wrong one."
+        }
+        Key::RolesHintThree => {
+            "Compare the requests of both services in the score. Then double the load with a spike and see which of the two pools is short."
+        }
+        Key::SharingTitle => "Slices, turns or overlap",
+        Key::SharingQuestion => {
+            "Three small models share one GPU. Who feels the neighbour’s burst, and who falls with him?"
+        }
+        Key::SharingStory => {
+            "Three H100, each with three 8B models: as MIG slices, taking turns, and under MPS. At 11:10 the third model of each GPU gets a burst. At 11:20 the second of each crashes."
+        }
+        Key::SharingTaskNeighbour => "See a neighbour make turns-a three times slower",
+        Key::SharingTaskFall => "See all three models of the MPS GPU down at once",
+        Key::SharingHintOne => {
+            "Hover the replicas on the map during the burst: what does each say about its neighbours?"
+        }
+        Key::SharingHintTwo => {
+            "Taking turns makes each busy model 1.11 times as slow for each one that is busy. Under MPS kernels overlap until the memory bus is full. A MIG slice is slow by itself and never slower."
+        }
+        Key::SharingHintThree => {
+            "MPS answers fastest here, and one fault ends the server that all its clients share. MIG isolates both, and pays for it all the time."
+        }
         Key::SignalTitle => "The lying signal",
         Key::SignalQuestion => "An HPA watches GPU utilization. Does it see that requests wait?",
         Key::SignalStory => {

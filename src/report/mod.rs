@@ -44,6 +44,16 @@ pub struct ServiceRow {
     pub replicas_ready: u32,
     pub waiting: u32,
     pub running: u32,
+    /// Its clients' requests.
+    pub requests: RequestTotals,
+    /// The same by tenant, where it has tenants.
+    pub tenants: Vec<TenantRow>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct TenantRow {
+    pub name: String,
+    pub requests: RequestTotals,
 }
 
 impl Report {
@@ -60,6 +70,8 @@ impl Report {
             replicas_ready: v.replicas_ready,
             waiting: v.waiting,
             running: v.running,
+            requests: v.requests,
+            tenants: v.tenants.iter().map(|t| TenantRow { name: t.name.clone(), requests: t.requests }).collect(),
         });
         Report {
             scenario: world.setup().id.clone(),

@@ -28,6 +28,11 @@ pub struct Scenario {
 pub const LIBRARY: &[(&str, &str)] = &[
     ("seven-of-eight", include_str!("../../scenarios/seven-of-eight.yaml")),
     ("lying-signal", include_str!("../../scenarios/lying-signal.yaml")),
+    ("memory-never-down", include_str!("../../scenarios/memory-never-down.yaml")),
+    ("graceful-drain", include_str!("../../scenarios/graceful-drain.yaml")),
+    ("shed-load", include_str!("../../scenarios/shed-load.yaml")),
+    ("prefill-decode", include_str!("../../scenarios/prefill-decode.yaml")),
+    ("mig-or-slices", include_str!("../../scenarios/mig-or-slices.yaml")),
     ("sandbox", include_str!("../../scenarios/sandbox.yaml")),
 ];
 

@@ -259,6 +259,8 @@ pub enum RawAct {
     Set(BTreeMap<String, String>),
     /// Drain a node and give it back.
     Release(String),
+    /// Crash the engine of this service's oldest replica.
+    Crash(String),
 }
 
 #[derive(Debug, Clone, Deserialize)]

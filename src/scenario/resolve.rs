@@ -8,7 +8,7 @@ use crate::sim::catalog::{self, Dtype, Instance};
 use crate::sim::cluster::rack::NVL72_TRAYS;
 use crate::sim::cluster::rules::{RackFacts, can_place};
 use crate::sim::command::{Command, Stamped};
-use crate::sim::id::{NodeId, RackId, ServiceId};
+use crate::sim::id::{GroupId, NodeId, RackId, ServiceId};
 use crate::sim::limits;
 use crate::sim::param::{Param, Policy};
 use crate::sim::setup::{LinkSetup, NodeSetup, PoolSetup, RackSetup, ServiceSetup, Setup};
@@ -295,6 +295,19 @@ fn policy(raw: &RawScenario, p: &mut Problems) -> Policy {
     policy
 }
 
+/// The first replica of a service: those that run at the start are made first, service by service.
+fn crash_target(raw: &RawScenario, name: &str) -> Option<GroupId> {
+    let mut before = 0;
+    for s in &raw.services {
+        let here: u32 = s.replicas.unwrap_or_else(|| s.placed.values().sum());
+        if s.name == name {
+            return (here > 0).then_some(GroupId(before));
+        }
+        before += here;
+    }
+    None
+}
+
 fn script(raw: &RawScenario, p: &mut Problems) -> Vec<Stamped> {
     let service = |name: &str| raw.services.iter().position(|s| s.name == name).map(ServiceId::from_index);
     let mut script = Vec::new();
@@ -316,6 +329,10 @@ fn script(raw: &RawScenario, p: &mut Problems) -> Vec<Stamped> {
                     long_prompt_tokens: spike.long_prompt_tokens,
                 }),
                 None => p.add(place, format!("no service `{}`", clip(&spike.service))),
+            },
+            RawAct::Crash(name) => match crash_target(raw, name) {
+                Some(group) => push(Command::CrashReplica { group }),
+                None => p.add(place, format!("no service `{}` with a replica at the start", clip(name))),
             },
             RawAct::Release(name) => match raw.nodes.iter().position(|n| n.name == *name) {
                 Some(node) => push(Command::ReleaseNode { node: NodeId::from_index(node) }),

@@ -1,6 +1,6 @@
 //! Tasks and their automatic checks: predicates over a snapshot.
 
-use crate::sim::snapshot::{GroupStage, Snapshot};
+use crate::sim::snapshot::{GroupStage, RequestTotals, Snapshot};
 use crate::sim::time::{Span, Time};
 use crate::sim::units::span;
 use serde::Deserialize;
@@ -39,6 +39,51 @@ pub enum Check {
     },
     /// Consolidation is emptying a node that answers requests.
     EvictedWhileServing,
+    /// So many replicas of the service are wanted.
+    ReplicasWanted { service: String, at_least: u32 },
+    /// At or after this time, the HPA asks for fewer than `below` replicas and more than `above`.
+    ShrunkToFloor {
+        service: String,
+        below: u32,
+        above: u32,
+        #[serde(with = "span")]
+        from: Span,
+    },
+    /// At least so many requests were cut off or answered by a pod that stops.
+    CutOff { at_least: u64 },
+    /// At or after this time, no request was cut off or failed.
+    NoneLost {
+        #[serde(with = "span")]
+        from: Span,
+    },
+    /// At least so many requests of the service wait.
+    Waiting { service: String, at_least: u32 },
+    /// At or after this time, so many percent of a tenant's requests met their targets.
+    TenantShare {
+        service: String,
+        tenant: String,
+        percent: u32,
+        #[serde(with = "span")]
+        from: Span,
+    },
+    /// At least so many requests of the service's clients were answered.
+    Answered { service: String, at_least: u64 },
+    /// The same as `met_share` for the clients of one service.
+    MetShareOf {
+        service: String,
+        percent: u32,
+        #[serde(with = "span")]
+        from: Span,
+    },
+    /// Neighbours on its GPU make a replica of the service so many times slower.
+    Slowed { service: String, times: u32 },
+    /// No replica of these services serves.
+    AllDown { services: Vec<String> },
+}
+
+/// Whether so many percent of the offered requests met their targets.
+fn met_share(r: &RequestTotals, percent: u32) -> bool {
+    r.offered > 0 && r.met * 100 >= u64::from(percent) * r.offered
 }
 
 impl Check {
@@ -65,6 +110,32 @@ impl Check {
             Check::MetShare { percent, from } => {
                 s.now.since(Time::ZERO) >= *from && s.score.g * 100.0 >= f64::from(*percent)
             }
+            Check::ReplicasWanted { service: name, at_least } => {
+                service(name).is_some_and(|v| v.replicas_wanted >= *at_least)
+            }
+            Check::ShrunkToFloor { service: name, below, above, from } => {
+                s.now.since(Time::ZERO) >= *from
+                    && service(name).is_some_and(|v| v.replicas_wanted < *below && v.replicas_wanted > *above)
+            }
+            Check::CutOff { at_least } => s.requests.lost + s.requests.failed >= *at_least,
+            Check::NoneLost { from } => {
+                s.now.since(Time::ZERO) >= *from && s.requests.lost == 0 && s.requests.failed == 0
+            }
+            Check::Waiting { service: name, at_least } => service(name).is_some_and(|v| v.waiting >= *at_least),
+            Check::TenantShare { service: name, tenant, percent, from } => {
+                s.now.since(Time::ZERO) >= *from
+                    && service(name)
+                        .and_then(|v| v.tenants.iter().find(|t| t.name == *tenant))
+                        .is_some_and(|t| met_share(&t.requests, *percent))
+            }
+            Check::Answered { service: name, at_least } => {
+                service(name).is_some_and(|v| v.requests.met + v.requests.late + v.requests.degraded >= *at_least)
+            }
+            Check::MetShareOf { service: name, percent, from } => {
+                s.now.since(Time::ZERO) >= *from && service(name).is_some_and(|v| met_share(&v.requests, *percent))
+            }
+            Check::Slowed { service, times } => serving(service).any(|g| f64::from(g.slowdown) >= f64::from(*times)),
+            Check::AllDown { services } => services.iter().all(|name| serving(name).next().is_none()),
             Check::EvictedWhileServing => s.nodes_layer.evicting.is_some_and(|(_, in_flight)| in_flight > 0),
         }
     }

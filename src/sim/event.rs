@@ -12,8 +12,6 @@ pub enum Event {
     Arrival(ServiceId),
     /// The oldest client of a service gives up.
     ClientTimeout(ServiceId),
-    /// An engine's span ends.
-    Engine { group: GroupId, generation: u32 },
     /// A pod's image is on its node.
     ImagePulled { pod: PodId },
     /// A replica's loading stage ends.

@@ -6,6 +6,7 @@ pub mod catalog;
 pub mod cluster;
 pub mod command;
 pub mod decision;
+pub mod due;
 pub mod engine;
 pub mod event;
 pub mod id;

@@ -257,6 +257,9 @@ pub struct ServiceView {
     /// TTFT target and TPOT target.
     pub slo_ttft: Span,
     pub slo_tpot: Span,
+    /// Its clients' requests, and the same by tenant where it has tenants.
+    pub requests: RequestTotals,
+    pub tenants: Vec<TenantView>,
 }
 
 /// Client requests by outcome. `offered` is the sum of the others.
@@ -275,6 +278,30 @@ pub struct RequestTotals {
     /// Beside the sum: further attempts of clients, and answers cut by the cap.
     pub retries: u64,
     pub cut: u64,
+}
+
+impl RequestTotals {
+    pub fn add(&mut self, other: &RequestTotals) {
+        self.offered += other.offered;
+        self.met += other.met;
+        self.late += other.late;
+        self.timed_out += other.timed_out;
+        self.rejected += other.rejected;
+        self.failed += other.failed;
+        self.lost += other.lost;
+        self.degraded += other.degraded;
+        self.unfinished += other.unfinished;
+        self.retries += other.retries;
+        self.cut += other.cut;
+    }
+}
+
+/// A class of clients and what became of its requests.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TenantView {
+    pub name: String,
+    pub priority: i32,
+    pub requests: RequestTotals,
 }
 
 /// `100 · G^0.7 · E^0.3`.

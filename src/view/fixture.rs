@@ -255,6 +255,8 @@ impl Builder {
             hpa: None,
             slo_ttft: Span::from_secs(2),
             slo_tpot: Span::from_millis(50),
+            requests: RequestTotals::default(),
+            tenants: Vec::new(),
         };
         let item = |instance, gpu_label, gpus, dollars: u64, kind| PaletteItem {
             instance,

@@ -67,11 +67,8 @@ pub struct Group {
     /// Whether a request was running when last looked at.
     pub busy: bool,
     pub drain: Option<Drain>,
-    /// Makes events of an earlier stage or span stale.
+    /// Makes events of an earlier stage stale.
     pub generation: u32,
-    pub engine_generation: u32,
-    /// The time for which an engine event is in the heap, so that the same is not queued twice.
-    pub engine_due: Option<Time>,
     pub crosses_domains: bool,
     pub all_reduce_step: Option<Span>,
 }

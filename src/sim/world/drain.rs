@@ -123,6 +123,7 @@ impl World {
                 self.on_pod_gone(node);
             }
         }
+        self.engines_due.set(group, None);
         let g = self.group_mut(group);
         let served = g.engine.is_some();
         let finished = g.drain.map_or(0, |d| d.finished);
@@ -130,7 +131,6 @@ impl World {
         g.stage_since = now;
         g.stage_until = None;
         g.engine = None;
-        g.engine_due = None;
         g.generation += 1;
         self.service_mut(service).groups.retain(|x| *x != group);
         self.neighbours_gone(&held);

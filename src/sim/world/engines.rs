@@ -9,7 +9,6 @@ use crate::sim::engine::{
     EngineEvent, EngineLimits, EngineSettings, EngineSpec, Fabric, Replica, Scheduling, StepCost, Submission, Work,
     memory,
 };
-use crate::sim::event::Event;
 use crate::sim::id::{GroupId, NodeId, RequestId, ServiceId};
 use crate::sim::param::Param;
 use crate::sim::setup::{Role, Share};
@@ -84,16 +83,12 @@ impl World {
         self.group(group).engine.as_deref().map_or(0, |e| e.running() + e.waiting())
     }
 
-    pub(super) fn on_engine(&mut self, group: GroupId, generation: u32) {
+    pub(super) fn on_engine(&mut self, group: GroupId) {
         let now = self.now;
-        let g = self.group_mut(group);
-        if g.engine_generation != generation {
-            return;
-        }
-        g.engine_due = None;
         let mut events = self.take_scratch();
-        if let Some(engine) = self.group_mut(group).engine.as_deref_mut() {
-            engine.advance(now, &mut events);
+        match self.group_mut(group).engine.as_deref_mut() {
+            Some(engine) => engine.advance(now, &mut events),
+            None => self.engines_due.set(group, None),
         }
         self.after_engine(group, events);
     }
@@ -104,19 +99,12 @@ impl World {
             self.on_engine_event(group, event);
         }
         self.scratch = events;
-        let g = self.group_mut(group);
+        let g = self.group(group);
         let Some(engine) = g.engine.as_deref() else { return };
         let (due, running, waiting) = (engine.next_due(), engine.running(), engine.waiting());
         let busy = !engine.is_idle();
         let service = g.service;
-        if due != g.engine_due {
-            g.engine_due = due;
-            g.engine_generation = g.engine_generation.wrapping_add(1);
-            let generation = g.engine_generation;
-            if let Some(at) = due {
-                self.queue.push(at, Event::Engine { group, generation });
-            }
-        }
+        self.engines_due.set(group, due);
         self.service_mut(service).endpoints.report(group, running, waiting);
         if busy != self.group(group).busy {
             self.group_mut(group).busy = busy;

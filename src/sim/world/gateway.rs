@@ -174,6 +174,7 @@ impl World {
         s.arrivals_since_sample += 1;
         let cap = self.policy.get(Param::OutputCap);
         let cut = cap > 0 && i64::from(output_tokens) > cap;
+        let tenant = self.draw_tenant(service, &spec.tenants, ordinal);
         let request = Request {
             serial: 0,
             service,
@@ -184,14 +185,14 @@ impl World {
             first_token: None,
             place: Place::Held,
             kv_at: None,
-            tenant: self.draw_tenant(service, &spec.tenants, ordinal),
+            tenant,
             failures: 0,
             degraded: false,
             long,
         };
         let (id, serial) = self.requests.add(request);
         if cut {
-            self.requests.count_cut();
+            self.requests.count_cut(service, tenant);
         }
         if self.requests.under_way() > IN_FLIGHT_MAX {
             self.requests.end(id, Outcome::Rejected);
@@ -332,10 +333,10 @@ impl World {
         request.failures += 1;
         request.first_token = None;
         request.place = Place::BackingOff;
-        let serial = request.serial;
+        let (serial, service, tenant) = (request.serial, request.service, request.tenant);
         let ordinal = serial * 16 + u64::from(request.failures);
         let share = Stream::with_ordinal(seed, "retry", ordinal).uniform();
-        self.requests.count_retry();
+        self.requests.count_retry(service, tenant);
         let pause = Span(pause.0 / 2 + (pause.0 as f64 / 2.0 * share) as u64);
         self.after(pause, Event::Retry { request: id, serial });
     }

@@ -67,8 +67,6 @@ impl World {
             busy: false,
             drain: None,
             generation: 0,
-            engine_generation: 0,
-            engine_due: None,
             crosses_domains: false,
             all_reduce_step: None,
         });

@@ -30,6 +30,7 @@ pub use setup::StartError;
 
 use super::cluster::{Group, Node, Pod, Rack};
 use super::decision::Decision;
+use super::due::DueTimes;
 use super::engine::{EngineEvent, EngineLimits, EngineSpec, StepCost};
 use super::event::Event;
 use super::id::{GroupId, NodeId, PodId, ServiceId};
@@ -56,6 +57,7 @@ pub struct World {
     seed: u64,
     now: Time,
     queue: EventQueue,
+    engines_due: DueTimes,
     policy: Policy,
     racks: Vec<Rack>,
     nodes: Vec<Node>,
@@ -108,13 +110,10 @@ impl World {
         let until = until.min(self.setup.end);
         let mut events = 0;
         while events < events_max {
-            let Some((at, event)) = self.queue.pop_until(until) else {
+            if !self.next_event(until) {
                 self.now = self.now.max(until);
                 return Advance { events, reached: true };
-            };
-            debug_assert!(at >= self.now, "time goes back");
-            self.now = at;
-            self.dispatch(event);
+            }
             events += 1;
         }
         Advance { events, reached: false }
@@ -126,12 +125,10 @@ impl World {
         let until = until.min(self.setup.end);
         let before = self.log.milestones();
         for _ in 0..events_max {
-            let Some((at, event)) = self.queue.pop_until(until) else {
+            if !self.next_event(until) {
                 self.now = self.now.max(until);
                 return false;
-            };
-            self.now = at;
-            self.dispatch(event);
+            }
             if self.log.milestones() > before {
                 return true;
             }
@@ -139,12 +136,28 @@ impl World {
         false
     }
 
+    /// Runs the next event that is due at or before `until`. Of equal times, events of the queue
+    /// come before the engines. False if there is none.
+    fn next_event(&mut self, until: Time) -> bool {
+        let engine = self.engines_due.first().filter(|(at, _)| *at <= until);
+        let limit = engine.map_or(until, |(at, _)| at);
+        if let Some((at, event)) = self.queue.pop_until(limit) {
+            debug_assert!(at >= self.now, "time goes back");
+            self.now = at;
+            self.dispatch(event);
+            return true;
+        }
+        let Some((at, group)) = engine else { return false };
+        self.now = at;
+        self.on_engine(group);
+        true
+    }
+
     fn dispatch(&mut self, event: Event) {
         match event {
             Event::Script(i) => self.on_script(i),
             Event::Arrival(s) => self.on_arrival(s),
             Event::ClientTimeout(s) => self.on_client_timeout(s),
-            Event::Engine { group, generation } => self.on_engine(group, generation),
             Event::ImagePulled { pod } => self.on_image_pulled(pod),
             Event::StageEnd { group, generation } => self.on_stage_end(group, generation),
             Event::GraceEnd { group, generation } => self.on_grace_end(group, generation),

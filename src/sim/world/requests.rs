@@ -70,6 +70,32 @@ pub struct Requests {
     free: Vec<u32>,
     next_serial: u64,
     totals: RequestTotals,
+    /// By service and tenant; they sum to `totals`.
+    accounts: Vec<Vec<RequestTotals>>,
+}
+
+fn account(accounts: &mut Vec<Vec<RequestTotals>>, service: ServiceId, tenant: u8) -> &mut RequestTotals {
+    if accounts.len() <= service.index() {
+        accounts.resize(service.index() + 1, Vec::new());
+    }
+    let tenants = &mut accounts[service.index()];
+    if tenants.len() <= usize::from(tenant) {
+        tenants.resize(usize::from(tenant) + 1, RequestTotals::default());
+    }
+    &mut tenants[usize::from(tenant)]
+}
+
+fn count(t: &mut RequestTotals, outcome: Outcome) {
+    t.unfinished -= 1;
+    match outcome {
+        Outcome::Met => t.met += 1,
+        Outcome::Late => t.late += 1,
+        Outcome::TimedOut => t.timed_out += 1,
+        Outcome::Rejected => t.rejected += 1,
+        Outcome::Failed => t.failed += 1,
+        Outcome::Lost => t.lost += 1,
+        Outcome::Degraded => t.degraded += 1,
+    }
 }
 
 impl Requests {
@@ -77,8 +103,10 @@ impl Requests {
         request.serial = self.next_serial;
         let serial = self.next_serial;
         self.next_serial += 1;
-        self.totals.offered += 1;
-        self.totals.unfinished += 1;
+        for t in [&mut self.totals, account(&mut self.accounts, request.service, request.tenant)] {
+            t.offered += 1;
+            t.unfinished += 1;
+        }
         match self.free.pop() {
             Some(i) => {
                 self.slots[i as usize] = Some(request);
@@ -106,27 +134,28 @@ impl Requests {
     pub fn end(&mut self, id: RequestId, outcome: Outcome) -> Option<Request> {
         let request = self.slots.get_mut(id.index())?.take()?;
         self.free.push(id.0);
-        let t = &mut self.totals;
-        t.unfinished -= 1;
-        match outcome {
-            Outcome::Met => t.met += 1,
-            Outcome::Late => t.late += 1,
-            Outcome::TimedOut => t.timed_out += 1,
-            Outcome::Rejected => t.rejected += 1,
-            Outcome::Failed => t.failed += 1,
-            Outcome::Lost => t.lost += 1,
-            Outcome::Degraded => t.degraded += 1,
-        }
+        count(&mut self.totals, outcome);
+        count(self.account(request.service, request.tenant), outcome);
         Some(request)
     }
 
     /// A client tries again.
-    pub fn count_retry(&mut self) {
+    pub fn count_retry(&mut self, service: ServiceId, tenant: u8) {
         self.totals.retries += 1;
+        self.account(service, tenant).retries += 1;
     }
     /// An answer was shortened by the cap.
-    pub fn count_cut(&mut self) {
+    pub fn count_cut(&mut self, service: ServiceId, tenant: u8) {
         self.totals.cut += 1;
+        self.account(service, tenant).cut += 1;
+    }
+
+    fn account(&mut self, service: ServiceId, tenant: u8) -> &mut RequestTotals {
+        account(&mut self.accounts, service, tenant)
+    }
+    /// Totals of a service's clients by tenant; empty before the first request.
+    pub fn of_service(&self, service: ServiceId) -> &[RequestTotals] {
+        self.accounts.get(service.index()).map_or(&[], Vec::as_slice)
     }
 
     pub fn totals(&self) -> RequestTotals {

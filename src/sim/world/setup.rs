@@ -45,6 +45,7 @@ impl World {
             seed: setup.seed,
             now: Time::ZERO,
             queue: EventQueue::default(),
+            engines_due: Default::default(),
             policy: setup.policy.clone(),
             racks: racks(&setup),
             nodes: Vec::new(),

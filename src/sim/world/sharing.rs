@@ -153,11 +153,10 @@ impl World {
     fn crash_one(&mut self, group: GroupId) -> u32 {
         self.leave_endpoints(group);
         let lost = self.lose_requests(group);
+        self.engines_due.set(group, None);
         let now = self.now;
         let g = self.group_mut(group);
         g.engine = None;
-        g.engine_due = None;
-        g.engine_generation = g.engine_generation.wrapping_add(1);
         if g.stage == GroupStage::Draining {
             self.finish_drain(group);
             return lost;

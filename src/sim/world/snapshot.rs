@@ -13,7 +13,7 @@ use crate::sim::param::Param;
 use crate::sim::setup::Role;
 use crate::sim::snapshot::{
     Cell, GroupStage, GroupView, HpaView, LedgerView, NodeStage, NodeView, NodesView, PaletteItem, PendingView,
-    RackKind, RackView, ReplicaRole, ServiceView, Signals, Snapshot,
+    RackKind, RackView, ReplicaRole, RequestTotals, ServiceView, Signals, Snapshot, TenantView,
 };
 use crate::sim::time::Span;
 
@@ -278,7 +278,26 @@ impl World {
             }),
             slo_ttft: spec.slo_ttft,
             slo_tpot: spec.slo_tpot,
+            requests: self.requests_of(id),
+            tenants: self.tenants_of(id),
         }
+    }
+
+    fn requests_of(&self, id: ServiceId) -> RequestTotals {
+        let mut all = RequestTotals::default();
+        self.requests.of_service(id).iter().for_each(|t| all.add(t));
+        all
+    }
+
+    fn tenants_of(&self, id: ServiceId) -> Vec<TenantView> {
+        let accounts = self.requests.of_service(id);
+        let tenants = self.setup.services[id.index()].tenants.iter().enumerate();
+        let view = tenants.map(|(i, t)| TenantView {
+            name: t.name.clone(),
+            priority: t.priority,
+            requests: accounts.get(i).copied().unwrap_or_default(),
+        });
+        view.collect()
     }
 
     fn signals(&self, id: ServiceId) -> Signals {
