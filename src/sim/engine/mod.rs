@@ -29,6 +29,8 @@ mod terms;
 mod turn;
 
 #[cfg(test)]
+mod agreement_test;
+#[cfg(test)]
 mod reference_test;
 #[cfg(test)]
 mod replica_test;
