@@ -77,7 +77,7 @@ fn ideal_cost(service: &ServiceSetup) -> Option<IdealCost> {
     let mut settings = EngineSettings::defaults(gpu);
     settings.max_model_len = service.max_model_len;
     let limits = memory::start(&spec, &settings).ok()?;
-    let cost = StepCost::new(&spec, limits.max_num_seqs).ok()?;
+    let cost = StepCost::for_limits(&spec, &limits).ok()?;
     Some(IdealCost::new(&cost, &limits, service.slo_tpot.secs_f64()))
 }
 
