@@ -126,5 +126,5 @@ fn cluster_autoscaler() {
 #[test]
 fn engine() {
     let errors = engine_area::Errors::default();
-    run("engine", |_, case| errors.check(case));
+    run("engine", |file, case| errors.check(file, case));
 }

@@ -1,4 +1,5 @@
-//! Engine cases: one number each, within a tolerance. Prints the median and worst error per kind.
+//! Engine cases: one number each, within a tolerance. Prints the median and worst error per file and
+//! per kind, and which case is the worst.
 
 use super::Outcome;
 use serde_json::Value;
@@ -20,12 +21,19 @@ use std::collections::BTreeMap;
 const FRONT_END_MS: f64 = 15.0;
 const GIB: f64 = 1_073_741_824.0;
 
-/// Relative errors by kind and metric; printed when the area is done.
+/// Relative error and id of each case.
+type Rows = Vec<(f64, String)>;
+
+/// Errors by file, and by kind and metric; printed when the area is done.
 #[derive(Default)]
-pub struct Errors(RefCell<BTreeMap<String, Vec<f64>>>);
+pub struct Errors {
+    files: RefCell<BTreeMap<String, Rows>>,
+    kinds: RefCell<BTreeMap<String, Rows>>,
+}
 
 impl Errors {
-    pub fn check(&self, case: &Value) -> Outcome {
+    /// `file` is the stem of the case's file.
+    pub fn check(&self, file: &str, case: &Value) -> Outcome {
         let kind = text(case, "kind");
         let given = &case["given"];
         let metric = text(case, "metric");
@@ -50,7 +58,9 @@ impl Errors {
             return Outcome::Fail("no value or tolerance".to_owned());
         };
         let off = (actual - expected).abs();
-        self.0.borrow_mut().entry(format!("{kind} {metric}")).or_default().push(off / expected.abs().max(1e-300));
+        let row = (off / expected.abs().max(1e-300), text(case, "id").to_owned());
+        self.files.borrow_mut().entry(file.to_owned()).or_default().push(row.clone());
+        self.kinds.borrow_mut().entry(format!("{kind} {metric}")).or_default().push(row);
         if off <= tolerance * expected.abs() {
             Outcome::Pass
         } else {
@@ -61,12 +71,14 @@ impl Errors {
 
 impl Drop for Errors {
     fn drop(&mut self) {
-        for (kind, errors) in self.0.borrow_mut().iter_mut() {
-            errors.sort_by(f64::total_cmp);
-            let percent = |x: f64| x * 100.0;
-            let median = percent((errors[(errors.len() - 1) / 2] + errors[errors.len() / 2]) / 2.0);
-            let worst = percent(errors[errors.len() - 1]);
-            println!("engine: {kind}: {} cases, median {median:.1} %, worst {worst:.1} %", errors.len());
+        for (prefix, group) in [("", &self.files), ("engine: ", &self.kinds)] {
+            for (name, rows) in group.borrow_mut().iter_mut() {
+                rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+                let median = (rows[(rows.len() - 1) / 2].0 + rows[rows.len() / 2].0) / 2.0 * 100.0;
+                let (worst, id) = &rows[rows.len() - 1];
+                let worst = worst * 100.0;
+                println!("{prefix}{name}: {} cases, median {median:.1} %, worst {worst:.1} % ({id})", rows.len());
+            }
         }
     }
 }

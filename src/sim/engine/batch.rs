@@ -86,11 +86,15 @@ impl DecodeBatch {
 
     /// New blocks that `steps` more steps need, from `global_step` on.
     pub fn growth(&self, global_step: u64, steps: u64) -> u64 {
-        let mut blocks = steps / BLOCK * u64::from(self.len());
-        for step in 0..steps % BLOCK {
-            blocks += u64::from(self.crossing(global_step + step));
+        if steps == 1 {
+            return u64::from(self.crossing(global_step));
         }
-        blocks
+        // Residues cross in descending order, from that of the next step on.
+        let (first, rest) = (first_crossing(global_step), (steps % BLOCK) as u32);
+        let in_rest = |residue: u32| first.wrapping_sub(residue) % BLOCK_TOKENS < rest;
+        let members = self.residues.iter().zip(0..);
+        let crossing: u32 = members.map(|(&n, residue)| if in_rest(residue) { n } else { 0 }).sum();
+        steps / BLOCK * u64::from(self.len()) + u64::from(crossing)
     }
 
     /// The most steps up to `wanted` whose new blocks do not exceed `free`.
@@ -115,7 +119,7 @@ impl DecodeBatch {
 
     /// Members that need a new block in the step that follows `global_step`.
     fn crossing(&self, global_step: u64) -> u32 {
-        self.residues[((BLOCK - global_step % BLOCK) % BLOCK) as usize]
+        self.residues[first_crossing(global_step) as usize]
     }
 
     fn sift_up(&mut self, mut at: usize) {
@@ -160,6 +164,11 @@ impl DecodeBatch {
         self.residues = [0; BLOCK_TOKENS as usize];
         self.context_tokens = 0;
     }
+}
+
+/// The residue whose members need a new block in the step that follows `global_step`.
+fn first_crossing(global_step: u64) -> u32 {
+    (global_step.wrapping_neg() % BLOCK) as u32
 }
 
 fn residue(context_offset: i64) -> usize {

@@ -29,9 +29,15 @@ mod terms;
 mod turn;
 
 #[cfg(test)]
+mod agreement_test;
+#[cfg(test)]
+mod queueing_test;
+#[cfg(test)]
 mod reference_test;
 #[cfg(test)]
 mod replica_test;
+#[cfg(test)]
+mod roles_test;
 
 pub use event::{EngineEvent, RefuseReason};
 pub use memory::{EngineLimits, StartError};

@@ -92,7 +92,7 @@ impl Span {
         let length = self.start.rest_us + self.length_us(steps);
         let whole = round(length);
         self.steps = steps;
-        self.end = Clock { us: self.start.us + whole, rest_us: (length - whole as f64).clamp(-0.5, 0.5) };
+        self.end = Clock { us: self.start.us + whole, rest_us: (length - float(whole)).clamp(-0.5, 0.5) };
     }
 
     /// End of the whole span.
@@ -102,13 +102,13 @@ impl Span {
 
     /// Context tokens read in the first `steps` steps.
     fn tokens_read(&self, steps: u64) -> f64 {
-        let k = steps as f64;
-        k * self.context_tokens as f64 + f64::from(self.batch) * k * (k + 1.0) / 2.0
+        let k = float(steps);
+        k * float(self.context_tokens) + f64::from(self.batch) * k * (k + 1.0) / 2.0
     }
 
     /// Length of the first `steps` steps, microseconds.
     fn length_us(&self, steps: u64) -> f64 {
-        steps as f64 * self.base.time_us + self.kv_us_per_token * self.tokens_read(steps)
+        float(steps) * self.base.time_us + self.kv_us_per_token * self.tokens_read(steps)
     }
 
     /// End of step `steps`, to whole microseconds.
@@ -118,12 +118,22 @@ impl Span {
 
     /// The step in progress at `now`: the first, counted from 1, whose end is not before `now`.
     pub fn step_at(&self, now: Time) -> u64 {
-        let elapsed = now.0.saturating_sub(self.start.us) as f64 - self.start.rest_us;
+        let elapsed = float(now.0.saturating_sub(self.start.us)) - self.start.rest_us;
         let square = self.kv_us_per_token * f64::from(self.batch) / 2.0;
-        let linear = self.base.time_us + self.kv_us_per_token * self.context_tokens as f64 + square;
+        let linear = self.base.time_us + self.kv_us_per_token * float(self.context_tokens) + square;
         let root = (linear * linear + 4.0 * square * elapsed.max(0.0)).sqrt();
         let guess = if linear + root > 0.0 { 2.0 * elapsed / (linear + root) } else { 1.0 };
-        let mut step = (guess.max(1.0) as u64).clamp(1, self.steps);
+        let step = (guess.max(0.0) as u64).saturating_add(1).clamp(1, self.steps);
+        let ends_late_enough = step == self.steps || self.end_us(step) >= now.0;
+        if ends_late_enough && (step == 1 || self.end_us(step - 1) < now.0) {
+            return step;
+        }
+        self.step_near(step, now)
+    }
+
+    /// Corrects a guess of [`Span::step_at`] that rounding has put beside the step.
+    #[cold]
+    fn step_near(&self, mut step: u64, now: Time) -> u64 {
         while step < self.steps && self.end_us(step) < now.0 {
             step += 1;
         }
@@ -140,7 +150,7 @@ impl Span {
 
     /// What the GPU did in the first `steps` steps, at these slopes per token of context.
     pub fn activity(&self, steps: u64, kv: &KvActivity) -> Activity {
-        let (k, tokens) = (steps as f64, self.tokens_read(steps));
+        let (k, tokens) = (float(steps), self.tokens_read(steps));
         Activity {
             dram_us: k * self.base.dram_us + kv.peak_us_per_token * tokens,
             tensor_us: k * self.base.tensor_us,
@@ -172,6 +182,11 @@ impl Span {
         let share = if to > from { passed as f64 / (to - from) as f64 } else { 0.0 };
         (step - 1, share)
     }
+}
+
+/// Counts stay far below 2^63, and signed numbers convert in one instruction.
+fn float(count: u64) -> f64 {
+    count as i64 as f64
 }
 
 /// To the nearest whole number; negative becomes zero. (The cast cuts off, and is cheaper than

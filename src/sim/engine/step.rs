@@ -110,6 +110,9 @@ impl StepCost {
 
     /// `b`: microseconds per token of context of `batch` decoding requests.
     pub fn kv_us_per_token(&self, batch: u32) -> f64 {
+        if self.terms.pp == 1.0 {
+            return self.terms.kv_us_per_token;
+        }
         self.terms.kv_us_per_token / self.terms.micro_batches(f64::from(batch))
     }
 
