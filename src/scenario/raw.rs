@@ -5,7 +5,7 @@ use crate::sim::catalog::Dtype;
 use crate::sim::nodes::bring_up::DriverMode;
 use crate::sim::snapshot::RackKind;
 use crate::sim::time::Span;
-use crate::sim::traffic::TrafficSettings;
+use crate::sim::traffic::{TrafficSettings, Weekday};
 use crate::sim::units::{span, time_of_day};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -19,6 +19,9 @@ pub struct RawScenario {
     /// Time of day at the start.
     #[serde(with = "time_of_day")]
     pub start: Span,
+    /// Day of the week at the start, for weekly traffic.
+    #[serde(default)]
+    pub weekday: Weekday,
     #[serde(with = "span")]
     pub length: Span,
     pub racks: Vec<RawRack>,

@@ -8,7 +8,8 @@ use super::nodes::bring_up::DriverMode;
 use super::param::Policy;
 use super::snapshot::RackKind;
 use super::time::{Span, Time};
-use super::traffic::{Trace, TrafficSettings};
+use super::traffic::{Trace, TrafficSettings, Weekday};
+use super::units::DAY_US;
 use std::sync::Arc;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +18,8 @@ pub struct Setup {
     pub seed: u64,
     /// Time of day at the start.
     pub day_start: Span,
+    /// Day of the week at the start.
+    pub weekday: Weekday,
     /// The run stops here.
     pub end: Time,
     pub racks: Vec<RackSetup>,
@@ -31,6 +34,13 @@ pub struct Setup {
     pub driver: DriverMode,
     /// Zones of the region, in order.
     pub zones: Vec<String>,
+}
+
+impl Setup {
+    /// Time since Monday, 00:00, at the start: where in the week traffic begins.
+    pub fn clock_at_start(&self) -> Span {
+        Span(self.weekday.index() * DAY_US + self.day_start.0 % DAY_US)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -89,7 +99,7 @@ pub struct ServiceSetup {
     pub slo_tpot: Span,
     pub client_timeout: Span,
     pub traffic: TrafficSettings,
-    /// The trace that the traffic's pattern names, if it is one.
+    /// The trace that the traffic's pattern or its lengths name, if they do.
     pub trace: Option<Arc<Trace>>,
     /// Image on every node at the start.
     pub image_cached: bool,
