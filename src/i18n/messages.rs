@@ -144,7 +144,6 @@ catalogue! {
     FileKinds,
     FileTooLarge { size, limit },
     FileUnreadable,
-    FileReading { name, n },
     FileMore { n },
     DropHere,
     OwnScenario,
