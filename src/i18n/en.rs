@@ -888,10 +888,10 @@ pub fn text(key: Key) -> &'static str {
         Key::TraceLongCut => "Cut them: the prompt first, the answer only if it must be",
         Key::TraceFits => "All requests fit into the {limit} tokens of {service}.",
         Key::TraceTooLong => {
-            "{n, plural, one {# request is} other {# requests are}} ({share}) longer than the {limit} tokens of {service}: its engine refuses {n, plural, one {it} other {them}}."
+            "{n, plural, one {# request} other {# requests}} ({share}) {n, plural, one {is} other {are}} longer than the {limit} tokens of {service}: its engine refuses {n, plural, one {it} other {them}}."
         }
         Key::TraceTooLongCut => {
-            "{n, plural, one {# request is} other {# requests are}} ({share}) longer than the {limit} tokens of {service} and {n, plural, one {is} other {are}} cut to fit."
+            "{n, plural, one {# request} other {# requests}} ({share}) {n, plural, one {is} other {are}} longer than the {limit} tokens of {service} and {n, plural, one {is} other {are}} cut to fit."
         }
         Key::TraceReach => {
             "{n} of {total} requests come within the run’s {length}; at this speed the trace lasts {played}."

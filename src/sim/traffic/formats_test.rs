@@ -185,6 +185,7 @@ fn a_summary_counts_exactly() {
 /// Prints how fast a large trace is read: `cargo test --release -- --ignored --nocapture reading_speed`.
 #[test]
 #[ignore = "a measurement"]
+#[allow(clippy::disallowed_methods, reason = "a measurement needs a clock")]
 fn reading_speed() {
     use std::fmt::Write as _;
     for (name, bytes_max) in [("Azure 2023", 100_000_000), ("BurstGPT 3", 100_000_000), ("Mooncake", 100_000_000)] {

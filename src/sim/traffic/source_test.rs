@@ -169,6 +169,7 @@ fn quantiles_give_their_mean_and_percentiles() {
 /// Prints what an arrival costs: `cargo test --release -- --ignored --nocapture cost_of_an_arrival`.
 #[test]
 #[ignore = "a measurement"]
+#[allow(clippy::disallowed_methods, reason = "a measurement needs a clock")]
 fn cost_of_an_arrival() {
     let many: String = (0..1_000).map(|i| format!("{{at: {}h, requests: 5}}, ", 1_000 + i)).collect();
     for (name, text) in [
