@@ -5,7 +5,7 @@ use crate::sim::catalog::Dtype;
 use crate::sim::nodes::bring_up::DriverMode;
 use crate::sim::snapshot::RackKind;
 use crate::sim::time::Span;
-use crate::sim::traffic::{TrafficSettings, Weekday};
+use crate::sim::traffic::TrafficSettings;
 use crate::sim::units::{span, time_of_day};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ pub struct RawScenario {
     pub start: Span,
     /// Day of the week at the start, for weekly traffic.
     #[serde(default)]
-    pub weekday: Weekday,
+    pub weekday: crate::sim::traffic::Weekday,
     #[serde(with = "span")]
     pub length: Span,
     pub racks: Vec<RawRack>,
