@@ -81,3 +81,47 @@ pub fn use_trace(setup: &mut Setup, name: &str, trace: Arc<Trace>, choice: Trace
         Err(None) | Ok(_) => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario;
+    use crate::sim::traffic::TraceReader;
+
+    #[test]
+    fn the_week_begins_on_the_scenarios_weekday_monday_if_it_names_none() {
+        let text = scenario::library_text("lying-signal").unwrap();
+        let clock = |overrides: &[(String, String)]| scenario::read(text, overrides).unwrap().setup.clock_at_start();
+        let five_to_nine = Span::from_mins(8 * 60 + 55);
+        assert_eq!(clock(&[]), five_to_nine);
+        let saturday = [("weekday".to_owned(), "saturday".to_owned())];
+        assert_eq!(clock(&saturday), Span::from_mins(5 * 24 * 60) + five_to_nine);
+        let wrong = [("weekday".to_owned(), "caturday".to_owned())];
+        let problems = scenario::read(text, &wrong).unwrap_err();
+        assert!(problems[0].to_string().contains("saturday"), "{}", problems[0]);
+    }
+
+    #[test]
+    fn coarse_stamps_are_spread_unless_the_person_says_otherwise() {
+        let setup = scenario::library("sandbox").unwrap().unwrap().setup;
+        let spread = |text: &str| {
+            let mut reader = TraceReader::new();
+            reader.push(text.as_bytes());
+            TraceChoice::of(&reader.finish().unwrap(), &setup).spread
+        };
+        assert!(spread("{\"timestamp\": 0, \"input_length\": 1, \"output_length\": 1}\n"));
+        assert!(spread("Timestamp,Request tokens,Response tokens\n5,1,1\n"));
+        assert!(!spread("TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.68,1,1\n"));
+    }
+
+    #[test]
+    fn a_scenario_file_cannot_name_a_trace() {
+        let text = scenario::library_text("lying-signal").unwrap();
+        let with = |path: &str, value: &str| {
+            let path = format!("services.chat-14b.traffic.{path}");
+            scenario::read(text, &[(path, value.to_owned())]).unwrap_err()[0].to_string()
+        };
+        assert!(with("pattern", "{trace: {name: t}}").contains("dropped on the page"));
+        assert!(with("lengths_of", "{name: t}").contains("dropped on the page"));
+    }
+}
