@@ -104,7 +104,7 @@ impl LengthSampler {
             Lengths::Fixed(n) => *n,
             // Below 2^32, as both ends are.
             Lengths::Uniform { min, max } => self.stream.integer(u64::from(*min), u64::from(*max)) as u32,
-            Lengths::Lognormal { max, .. } => (self.lognormal.draw(&mut self.stream).round() as u32).min(*max),
+            Lengths::Lognormal { max, .. } => self.lognormal.draw_whole(&mut self.stream).min(*max),
             Lengths::List(list) => {
                 let last = (list.len() as u64).saturating_sub(1);
                 list.get(self.stream.integer(0, last) as usize).copied().unwrap_or(1)

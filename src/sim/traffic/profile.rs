@@ -19,7 +19,7 @@ pub(super) struct Profile {
     pieces: Vec<Piece>,
     period_us: u64,
     repeat: bool,
-    /// Where in the period the simulation's time 0 is.
+    /// Where in the period the simulation's time 0 is; below the period.
     offset_us: u64,
     /// Requests in a period.
     area: f64,
@@ -159,7 +159,8 @@ impl Profile {
 
     fn phase(&self, us: u64) -> Option<u64> {
         if self.repeat {
-            Some((us % self.period_us + self.offset_us % self.period_us) % self.period_us)
+            let phase_us = us % self.period_us + self.offset_us;
+            Some(if phase_us < self.period_us { phase_us } else { phase_us - self.period_us })
         } else {
             Some(us).filter(|us| *us < self.period_us)
         }
@@ -171,6 +172,13 @@ impl Piece {
     /// that is left then.
     fn walk(&self, phase_us: u64, fraction: f64, area: f64, factor: f64, left_us: u64) -> Result<f64, f64> {
         let (start_rate, slope) = (self.rate * factor, self.slope * factor);
+        if slope == 0.0 {
+            // The usual case, with the same result at less cost: a step that ends well within the piece.
+            let step_us = area / start_rate * 1e6;
+            if (0.0..1e15).contains(&step_us) && left_us > 4_000_000_000_000_000 {
+                return Ok(step_us);
+            }
+        }
         let rate = (start_rate + slope * (((phase_us - self.start_us) as f64 + fraction) / 1e6)).max(0.0);
         let left_s = ((left_us as f64 - fraction) / 1e6).max(0.0);
         let covered = (rate + slope * left_s / 2.0).max(0.0) * left_s;
@@ -191,6 +199,12 @@ impl Piece {
 impl Point {
     fn plus(self, step_us: f64) -> Point {
         let total = self.fraction + step_us;
+        if total < 1e15 {
+            // Never negative, so cutting off is rounding down.
+            let whole = total as i64;
+            let us = self.us.saturating_add_signed(whole);
+            return Point { us, fraction: total - whole as f64 };
+        }
         let whole = total.floor();
         Point { us: self.us.saturating_add(whole as u64), fraction: total - whole }
     }

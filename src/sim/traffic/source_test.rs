@@ -181,17 +181,22 @@ fn cost_of_an_arrival() {
         ("weekly", WEEK.to_owned()),
         ("quantiles", "pattern: {poisson: {per_second: 5000}}\nprompt_tokens: {quantiles: [[0.5, 1040], [0.99, 4107]]}\noutput_tokens: {quantiles: [[0.5, 194], [0.99, 625]]}".to_owned()),
     ] {
-        const N: usize = 2_000_000;
+        const N: u32 = 2_000;
         let mut source = source(&text);
-        let begun = std::time::Instant::now();
         let mut sum = 0u64;
-        for _ in 0..N {
-            // As the world does: when, then what.
-            let at = source.next_time().unwrap();
-            let arrival = source.next().unwrap();
-            sum = sum.wrapping_add(at.0 ^ u64::from(arrival.prompt_tokens));
+        // The quickest of many parts: others use the machine, too.
+        let mut best_ns = f64::INFINITY;
+        for _ in 0..1_000 {
+            let begun = std::time::Instant::now();
+            for _ in 0..N {
+                // As the world does: when, then what.
+                let at = source.next_time().unwrap();
+                let arrival = source.next().unwrap();
+                sum = sum.wrapping_add(at.0 ^ u64::from(arrival.prompt_tokens));
+            }
+            best_ns = best_ns.min(begun.elapsed().as_secs_f64() * 1e9 / f64::from(N));
         }
-        println!("{name}: {:.0} ns an arrival ({sum})", begun.elapsed().as_secs_f64() * 1e9 / N as f64);
+        println!("{name}: {best_ns:.0} ns an arrival ({sum})");
     }
 }
 
