@@ -62,6 +62,52 @@ fn a_trace_drives_the_scaled_service() {
 }
 
 #[test]
+fn a_trace_is_played_at_its_speed_again_and_for_the_named_service() {
+    let dir = std::env::temp_dir().join(format!("lab-trace-use-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).expect("folder");
+    let file = dir.join("trace.jsonl");
+    let row = |i: u32| {
+        format!(
+            "{{\"timestamp\": {}, \"input_length\": {}, \"output_length\": 9, \"hash_ids\": [1]}}\n",
+            i / 5 * 3000,
+            100 + i * 500
+        )
+    };
+    std::fs::write(&file, (0..50).map(row).collect::<String>()).expect("file");
+    let path = file.display().to_string();
+    let run = |more: &[&str]| {
+        let o = lab(&[&["run", "seven-of-eight", "--trace", &path, "--until", "5m", "--json"], more].concat());
+        let v: serde_json::Value = serde_json::from_str(&out(&o)).expect("JSON");
+        let said = String::from_utf8_lossy(&o.stderr).into_owned();
+        let r = &v["requests"];
+        (r["offered"].as_u64().expect("count"), r["rejected"].as_u64().expect("count"), said)
+    };
+    let none = run(&["--set", "services.chat-8b.traffic={}"]);
+    let (once, _, said) = run(&[]);
+    for word in ["Mooncake", "Requests: 50", "spread", "prefix caching", "All requests fit"] {
+        assert!(said.contains(word), "{word} is not in: {said}");
+    }
+    assert_eq!(none.0, once, "the trace takes the place of what the file says");
+    // 27 s and one mean gap last 27.55 s: 300 s at twice the speed are 21.8 laps.
+    let again = run(&["--trace-speed", "2", "--trace-repeat"]).0;
+    assert!((1_000..1_060).contains(&(again - once)), "{again} against {once}");
+    // rag-14b takes 16,384 tokens; the longest row has 24,609.
+    let (_, refused_by_engine, said) = run(&["--trace-service", "rag-14b"]);
+    assert!(refused_by_engine >= 10 && said.contains("its engine refuses them"), "{said}");
+    let (_, cut, said) = run(&["--trace-service", "rag-14b", "--trace-cut"]);
+    assert!(cut == 0 && said.contains("are cut to fit"), "{said}");
+    assert!(run(&["--trace-unspread"]).2.contains("played as written"));
+    assert!(run(&["--trace-lengths-only"]).0 > 2_000);
+
+    refused(&["run", "sandbox", "--trace", &path, "--trace-service", "x"], &["--trace-service x", "chat-14b"]);
+    refused(&["run", "sandbox", "--trace", &path, "--trace-speed", "0"], &["--trace-speed 0", "0.001"]);
+    refused(&["run", "sandbox", "--trace-repeat"], &["--trace"]);
+    std::fs::write(&file, "when,how much\n1,2\n").expect("file");
+    refused(&["run", "sandbox", "--trace", &path], &["line 1", "Azure", "BurstGPT", "Mooncake", "when,how much"]);
+    std::fs::remove_dir_all(&dir).expect("removed");
+}
+
+#[test]
 fn bad_input_is_refused_with_its_place() {
     refused(&["run", "no-such"], &["no-such", "seven-of-eight"]);
     refused(&["run", "sandbox", "--set", "hpa.max"], &["PATH=VALUE"]);

@@ -36,6 +36,23 @@ fn refusals_say_what_is_wrong() {
     assert!(refusal(&long).contains("2000"));
 }
 
+#[test]
+fn a_link_to_a_run_with_a_trace_is_refused_and_names_the_file() {
+    let shared = share::Shared {
+        engine: share::ENGINE,
+        origin: share::Origin::Library("lying-signal".into()),
+        seed: 7,
+        log: Vec::new(),
+        at: seven_of_eight::sim::time::Time::ZERO,
+        state_hash: 1,
+        trace: None,
+    };
+    assert!(share::open(&share::link(&shared)).is_ok());
+    let traced = share::Shared { trace: Some(("requests.csv".into(), 5)), ..shared };
+    let text = refusal(&share::link(&traced));
+    assert!(text.contains("requests.csv") && text.contains("cannot carry"), "{text}");
+}
+
 proptest! {
     #[test]
     fn arbitrary_text_never_panics(text in ".{0,300}") {

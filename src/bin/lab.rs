@@ -2,19 +2,20 @@
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
-use seven_of_eight::i18n::{Lang, clock, plain, render};
+use seven_of_eight::i18n::{Lang, Message, clock, plain, render};
 use seven_of_eight::problem::Problem;
 use seven_of_eight::report::{self, Report};
-use seven_of_eight::scenario::{self, Scenario};
+use seven_of_eight::scenario::{self, Scenario, TraceChoice};
 use seven_of_eight::session::Run;
 use seven_of_eight::share;
 use seven_of_eight::sim::decision::Decision;
+use seven_of_eight::sim::id::ServiceId;
 use seven_of_eight::sim::time::Time;
 use seven_of_eight::sim::traffic::TraceReader;
 use seven_of_eight::sim::units::{format_span, parse_span};
 use seven_of_eight::sim::world::World;
 use seven_of_eight::view::names::Names;
-use seven_of_eight::view::{why, words};
+use seven_of_eight::view::{trace, why, words};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -42,9 +43,8 @@ enum Subcommands {
         /// its id: `hpa.signal=queue_depth`.
         #[arg(long, value_name = "PATH=VALUE")]
         set: Vec<String>,
-        /// A request trace (TIMESTAMP,ContextTokens,GeneratedTokens) that drives the scaled service.
-        #[arg(long, value_name = "FILE")]
-        trace: Option<PathBuf>,
+        #[command(flatten)]
+        trace: TraceArguments,
         /// Simulated time to stop at, since the start: 90s, 5m, 1h30m. Default: the whole run.
         #[arg(long, value_name = "TIME")]
         until: Option<String>,
@@ -58,6 +58,32 @@ enum Subcommands {
     Open { link: String },
     /// Lists the library and the parameters.
     List,
+}
+
+/// A recorded trace as traffic.
+#[derive(clap::Args)]
+struct TraceArguments {
+    /// A request trace (Azure LLM inference 2023 or 2024, BurstGPT, Mooncake) that drives a service.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// The service that it drives. Default: the scaled one.
+    #[arg(long, value_name = "NAME", requires = "trace")]
+    trace_service: Option<String>,
+    /// 2 plays an hour in half an hour.
+    #[arg(long, value_name = "FACTOR", requires = "trace", default_value = "1")]
+    trace_speed: String,
+    /// Starts again at the end.
+    #[arg(long, requires = "trace")]
+    trace_repeat: bool,
+    /// Cuts requests that are longer than the service's context; otherwise its engine refuses them.
+    #[arg(long, requires = "trace")]
+    trace_cut: bool,
+    /// Takes only the lengths of the trace's rows; the service keeps its own arrivals.
+    #[arg(long, requires = "trace")]
+    trace_lengths_only: bool,
+    /// Leaves requests with equal time stamps together, also where the format's stamps are coarse.
+    #[arg(long, requires = "trace")]
+    trace_unspread: bool,
 }
 
 fn main() -> std::process::ExitCode {
@@ -77,8 +103,8 @@ fn run(arguments: Arguments) -> Result<()> {
             if let Some(seed) = seed {
                 scenario.setup.seed = seed;
             }
-            if let Some(file) = trace {
-                use_trace(&mut scenario, &file)?;
+            if let Some(file) = &trace.trace {
+                use_trace(&mut scenario, file, &trace)?;
             }
             let until = match until {
                 None => scenario.setup.end,
@@ -132,7 +158,8 @@ fn refused(what: &str, problems: &[Problem]) -> anyhow::Error {
     anyhow::anyhow!("{what} cannot be used\n{}", lines.join("\n"))
 }
 
-fn use_trace(scenario: &mut Scenario, file: &Path) -> Result<()> {
+/// Reads a trace, says on the error stream what is in it, and makes it the traffic of a service.
+fn use_trace(scenario: &mut Scenario, file: &Path, arguments: &TraceArguments) -> Result<()> {
     let mut reader = TraceReader::new();
     let mut input = std::fs::File::open(file).with_context(|| file.display().to_string())?;
     let mut buffer = vec![0; 64 * 1024];
@@ -144,7 +171,36 @@ fn use_trace(scenario: &mut Scenario, file: &Path) -> Result<()> {
     }
     let trace = reader.finish().with_context(|| file.display().to_string())?;
     let name = file.file_name().map_or_else(|| file.display().to_string(), |n| n.to_string_lossy().into_owned());
-    scenario::use_trace(&mut scenario.setup, &name, Arc::new(trace)).map_err(|p| anyhow::anyhow!("{p}"))
+    let setup = &mut scenario.setup;
+    let mut choice = TraceChoice::of(&trace, setup);
+    if let Some(wanted) = &arguments.trace_service {
+        let names: Vec<&str> = setup.services.iter().map(|s| s.name.as_str()).collect();
+        let at = names.iter().position(|n| n == wanted);
+        let at = at.with_context(|| format!("--trace-service {wanted}: there are {}", names.join(", ")))?;
+        choice.service = ServiceId::from_index(at);
+    }
+    let text = |message: &Message| plain(&render(&Lang::english(), message));
+    let speed = trace::read_speed(&arguments.trace_speed);
+    choice.speed =
+        speed.with_context(|| format!("--trace-speed {}: {}", arguments.trace_speed, text(&trace::speed_rule())))?;
+    choice.repeat = arguments.trace_repeat;
+    choice.cut = arguments.trace_cut;
+    choice.lengths_only = arguments.trace_lengths_only;
+    choice.spread &= !arguments.trace_unspread;
+    for (label, value) in trace::facts(&trace, &trace.summary()) {
+        eprintln!("{}: {}", text(&label), text(&value));
+    }
+    let mut notes = trace::notes(&trace, choice.spread);
+    if let Some(service) = setup.services.get(choice.service.index()) {
+        let limit = scenario::context_limit(service);
+        let driven = trace::Driven { id: choice.service, name: service.name.clone(), limit };
+        notes.push(trace::fit(&trace, trace.longer_than(limit), &driven, &choice));
+    }
+    notes.extend(trace::reach(&trace, &choice, setup.end.since(Time::ZERO)));
+    for note in &notes {
+        eprintln!("{}", text(note));
+    }
+    scenario::use_trace(setup, &name, Arc::new(trace), choice).map_err(|p| anyhow::anyhow!("{p}"))
 }
 
 fn open_link(link: &str) -> Result<()> {

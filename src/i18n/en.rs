@@ -25,7 +25,7 @@ pub fn text(key: Key) -> &'static str {
         Key::Redo => "Redo",
         Key::LibraryButton => "Library",
         Key::LoadButton => "Load…",
-        Key::LoadHelp => "Load a request trace (.csv) or an experiment (.yaml)",
+        Key::LoadHelp => "Load a request trace (.csv, .jsonl) or an experiment (.yaml)",
         Key::ShareButton => "Share",
         Key::LanguageLabel => "Language",
         Key::LanguageName => "English",
@@ -116,13 +116,12 @@ pub fn text(key: Key) -> &'static str {
         Key::KeysShow => "Show the keys",
         Key::ProblemPlace => "Where",
         Key::ProblemWhat => "What",
-        Key::FileKinds => "the lab reads .csv (a request trace), .yaml and .yml (an experiment)",
-        Key::FileTooLarge => "the file has {size} MB, at most {limit} MB are read",
+        Key::FileKinds => "the lab reads .csv and .jsonl (a request trace), .yaml and .yml (an experiment)",
+        Key::FileTooLarge => "the file has {size} MB, at most {limit} MB are read: keep its first lines",
         Key::FileUnreadable => "the browser could not read the file, or it is not text",
-        Key::FileReading => "Reading {name}: {n, plural, one {# request} other {# requests}}…",
         Key::FileMore => "and {n} more",
         Key::OwnScenario => "An experiment of your own.",
-        Key::DropHere => "Drop a request trace (.csv) or an experiment (.yaml)",
+        Key::DropHere => "Drop a request trace (.csv, .jsonl) or an experiment (.yaml)",
         Key::NoticeRefused => "Refused: {why}",
         Key::NoticeForked => {
             "You changed the past at {at}: {n, plural, one {# later command is} other {# later commands are}} dropped."
@@ -131,9 +130,7 @@ pub fn text(key: Key) -> &'static str {
         Key::NoticeOtherResult => {
             "This run came out differently from the one that was shared: the link was made by another engine, or changed."
         }
-        Key::NoticeTrace => {
-            "{name}: {n, plural, one {# request} other {# requests}} in {length} now drive the scaled service."
-        }
+        Key::NoticeTrace => "{name}: {n, plural, one {# request} other {# requests}} in {length} now drive {service}.",
         Key::NoticeNotKept => "Preferences are not kept here: the browser blocks storage.",
         Key::Dismiss => "Dismiss",
         Key::EmbedStart => "Start",
@@ -900,7 +897,7 @@ pub fn text(key: Key) -> &'static str {
             "Go back with the scrubber and act differently: the traffic stays the same, so the two runs can be compared."
         }
         Key::SandboxHintThree => {
-            "A request trace (.csv) dropped on the page becomes the traffic of the scaled service."
+            "A request trace (.csv, .jsonl) dropped on the page becomes the traffic of a service of your choice."
         }
         Key::TrapTitle => "The 7-of-8 trap",
         Key::TrapQuestion => {
@@ -1014,6 +1011,83 @@ pub fn text(key: Key) -> &'static str {
         }
         Key::SignalHintThree => {
             "Set the signal to queue depth and watch the wish. A lower target for GPU utilization also scales up, but never comes down while anything is running."
+        }
+
+        // --- Request traces ---
+        Key::TraceReading => "Reading {name}: {share}, {n, plural, one {# request} other {# requests}}",
+        Key::TraceCancelReading => "Cancel",
+        Key::TraceTitle => "Use a request trace",
+        Key::TraceReadLabel => "What was read",
+        Key::TraceFormatLabel => "Format",
+        Key::TraceRequestsLabel => "Requests",
+        Key::TraceSpanLabel => "From first to last",
+        Key::TraceRateLabel => "Mean rate",
+        Key::TraceRate => "{rate} per second",
+        Key::TraceBusiestLabel => "Busiest minute",
+        Key::TraceBusiest => "{n, plural, one {# request} other {# requests}}, {times} × the mean",
+        Key::TraceBusiestOnly => "{n, plural, one {# request} other {# requests}}",
+        Key::TracePromptLabel => "Prompt tokens",
+        Key::TraceOutputLabel => "Answer tokens",
+        Key::TraceTokens => "p50 {p50}, p99 {p99}, mean {mean}, longest {max}",
+        Key::TraceNotesLabel => "Worth knowing",
+        Key::TraceNoteFailed => {
+            "{n, plural, one {# request failed} other {# requests failed}} (no answer tokens; first on line {line}) and {n, plural, one {is} other {are}} left out: how long the answer would have been is unknown."
+        }
+        Key::TraceNoteEmpty => {
+            "{n, plural, one {# row has} other {# rows have}} neither prompt nor answer (first on line {line}) and {n, plural, one {is} other {are}} left out."
+        }
+        Key::TraceNoteZero => {
+            "{n, plural, one {# request has} other {# requests have}} 0 tokens of prompt or answer (first on line {line}); 0 counts as 1."
+        }
+        Key::TraceNoteGap => {
+            "{n, plural, one {Once} other {# times}} no request came for more than a day, {gap} at the longest; the first time before line {line}. Keep only the lines on one side of it if that is not meant."
+        }
+        Key::TraceNoteLong => {
+            "The trace is {span} long and a run at most 14 days. What comes later is seen only at a higher speed."
+        }
+        Key::TraceNoteInstant => "All requests have the same time: they come at once.",
+        Key::TraceNotePrefixes => {
+            "The prefix blocks (hash_ids) are not used: the lab does not model prefix caching, so every prompt is computed whole."
+        }
+        Key::TraceNoteGrid => {
+            "The time stamps are on a grid of {grid}, with many requests on one stamp. Played as written they would be bursts that never were, so they are spread until the next stamp, at random but every time alike."
+        }
+        Key::TraceNoteGridKept => {
+            "The time stamps are on a grid of {grid}, with many requests on one stamp. They are played as written: as bursts that may never have been."
+        }
+        Key::TraceServiceLabel => "Service whose traffic it replaces",
+        Key::TraceService => "{service} (up to {limit} tokens)",
+        Key::TraceUseLabel => "What is used",
+        Key::TraceUseAll => "Times and lengths, as recorded",
+        Key::TraceUseLengths => "Lengths only; the service keeps its own arrivals",
+        Key::TraceSpeedLabel => "Speed (2 plays an hour in half an hour)",
+        Key::TraceSpeedRule => "A number from {min} to {max}",
+        Key::TraceRepeatLabel => "Start again at the end",
+        Key::TraceSpreadLabel => "Spread requests that have the same time stamp",
+        Key::TraceLongLabel => "Requests that are too long",
+        Key::TraceLongReject => "Send them; the engine refuses them",
+        Key::TraceLongCut => "Cut them: the prompt first, the answer only if it must be",
+        Key::TraceFits => "All requests fit into the {limit} tokens of {service}.",
+        Key::TraceTooLong => {
+            "{n, plural, one {# request} other {# requests}} ({share}) {n, plural, one {is} other {are}} longer than the {limit} tokens of {service}: its engine refuses {n, plural, one {it} other {them}}."
+        }
+        Key::TraceTooLongCut => {
+            "{n, plural, one {# request} other {# requests}} ({share}) {n, plural, one {is} other {are}} longer than the {limit} tokens of {service} and {n, plural, one {is} other {are}} cut to fit."
+        }
+        Key::TraceReach => {
+            "{n} of {total} requests come within the run’s {length}; at this speed the trace lasts {played}."
+        }
+        Key::TraceRepeats => "In the run’s {length} the trace is played {laps} times; at this speed it lasts {played}.",
+        Key::TraceRestart => {
+            "The run starts anew. Story and tasks of the experiment are about its own traffic and go away until it is opened again."
+        }
+        Key::TraceUseButton => "Use this trace",
+        Key::TraceKeepButton => "Keep the present traffic",
+        Key::TraceStory => {
+            "The trace {name} drives this run. The story and the tasks of this experiment are about its own traffic: open it from the library to have them back."
+        }
+        Key::NoticeTraceLengths => {
+            "{service} now draws its lengths from {name} ({n, plural, one {# request} other {# requests}}); it keeps its own arrivals."
         }
     }
 }

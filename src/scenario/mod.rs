@@ -5,16 +5,16 @@ pub mod raw;
 mod resolve;
 mod serving;
 pub mod tasks;
+mod traces;
 pub mod units;
 
 use crate::problem::Problem;
 use crate::sim::param::Param;
 use crate::sim::setup::Setup;
-use crate::sim::traffic::{Pattern, Trace, TraceUse};
 use crate::yaml;
-use std::sync::Arc;
 
 pub use tasks::{Check, Task};
+pub use traces::{TraceChoice, context_limit, use_trace};
 
 /// A scenario ready to run.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,27 +76,6 @@ fn ensure_policy_section(root: &mut yaml::Node, section: &str) {
             let _ = root.set(path, "{}");
         }
     }
-}
-
-/// Makes a trace the traffic of the scaled service (the first one if none is).
-///
-/// # Errors
-/// If there is no service, or the trace has no rows.
-pub fn use_trace(setup: &mut Setup, name: &str, trace: Arc<Trace>) -> Result<(), Problem> {
-    if trace.rows().is_empty() {
-        return Err(Problem::new(clip(name), "the trace has no requests"));
-    }
-    let at = setup.services.iter().position(|s| s.scaled).unwrap_or(0);
-    let service = setup.services.get_mut(at).ok_or_else(|| Problem::new("services", "no service to drive"))?;
-    service.traffic.pattern = Pattern::Trace(TraceUse {
-        name: name.to_owned(),
-        rows_hash: Some(trace.rows_hash_text()),
-        speed: 1.0,
-        repeat: false,
-    });
-    service.traffic.spikes.clear();
-    service.trace = Some(trace);
-    Ok(())
 }
 
 /// Keeps quoted input short.

@@ -20,6 +20,9 @@ pub struct RawScenario {
     /// Time of day at the start.
     #[serde(with = "time_of_day")]
     pub start: Span,
+    /// Day of the week at the start, for weekly traffic.
+    #[serde(default)]
+    pub weekday: crate::sim::traffic::Weekday,
     #[serde(with = "span")]
     pub length: Span,
     pub racks: Vec<RawRack>,

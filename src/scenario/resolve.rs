@@ -64,6 +64,7 @@ pub fn resolve(raw: RawScenario) -> Result<Scenario, Vec<Problem>> {
         id: raw.id.clone(),
         seed: raw.seed,
         day_start: raw.start,
+        weekday: raw.weekday,
         end: Time::ZERO + raw.length,
         racks,
         nodes,
@@ -195,8 +196,12 @@ fn service(index: usize, s: &RawService, raw: &RawScenario, p: &mut Problems) ->
     for problem in s.traffic.problems() {
         p.add(at(&format!("traffic.{}", problem.path)), problem.message);
     }
+    let trace = "a trace is given with --trace or dropped on the page, not named in the file";
     if matches!(s.traffic.pattern, Pattern::Trace(_)) {
-        p.add(at("traffic.pattern"), "a trace is given with --trace or dropped on the page, not named in the file");
+        p.add(at("traffic.pattern"), trace);
+    }
+    if s.traffic.lengths_of.is_some() {
+        p.add(at("traffic.lengths_of"), trace);
     }
     if s.client_timeout == Span::ZERO {
         p.add(at("client_timeout"), "must be above 0");

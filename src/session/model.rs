@@ -3,7 +3,7 @@
 use super::run::Run;
 use crate::i18n;
 pub use crate::problem::Problem;
-use crate::scenario::{self, Task};
+use crate::scenario::{self, Task, TraceChoice};
 use crate::share::Origin;
 use crate::sim::command::{Command, Refusal};
 use crate::sim::id::{GroupId, NodeId};
@@ -51,6 +51,13 @@ pub enum Dialog {
         state_hash: String,
     },
     Keys,
+    /// What a trace holds, and how it is to be used.
+    Trace {
+        name: String,
+        trace: Arc<Trace>,
+        /// What the form starts with.
+        choice: TraceChoice,
+    },
     /// What was wrong with a link, trace or scenario file; the run goes on behind it.
     Problems {
         title: i18n::Message,
@@ -77,7 +84,10 @@ pub enum Notice {
     TraceLoaded {
         name: String,
         requests: usize,
+        /// At the chosen speed.
         length: Span,
+        service: String,
+        lengths_only: bool,
     },
     /// Storage is blocked: preferences are not kept.
     NotKept,
@@ -98,10 +108,16 @@ pub enum Message {
         name: String,
         text: String,
     },
-    /// A request trace that was read; it replaces the traffic of the scaled service.
+    /// A request trace that was read: asks how it is to be used.
     LoadTrace {
         name: String,
         trace: Arc<Trace>,
+    },
+    /// The learner has chosen: restarts the scenario with the trace.
+    UseTrace {
+        name: String,
+        trace: Arc<Trace>,
+        choice: TraceChoice,
     },
     /// A file was dropped that could not be read.
     ShowProblems {
@@ -162,7 +178,8 @@ pub struct Model {
     pub(super) promised: Option<(Time, u64)>,
     /// Tasks of the scenario, and when each was first done; rewinding does not undo them.
     pub tasks: Vec<(Task, Option<Time>)>,
-    /// Name of the trace that drives the scaled service, if one was loaded.
+    /// Name and hash of the trace that drives a service, if one does. Tasks are about the scenario's
+    /// own traffic, so there are none then.
     pub trace: Option<(String, u64)>,
     pub playing: bool,
     pub speed: Speed,

@@ -4,9 +4,10 @@
 use super::model::{Dialog, Effect, Model, Notice, Problem};
 use super::run::Run;
 use crate::i18n::Message as Text;
-use crate::scenario::{self, Scenario};
+use crate::scenario::{self, Scenario, TraceChoice};
 use crate::share::{self, Origin};
 use crate::sim::command::Stamped;
+use crate::sim::setup::Setup;
 use crate::sim::time::Span;
 use crate::sim::traffic::Trace;
 use std::sync::Arc;
@@ -59,23 +60,48 @@ pub(super) fn file(model: &mut Model, name: &str, text: &str) -> Vec<Effect> {
     }
 }
 
-/// Restarts the scenario with a trace as the traffic of its scaled service.
-pub(super) fn trace(model: &mut Model, name: String, trace: Arc<Trace>) -> Vec<Effect> {
-    let mut setup = model.run.world().setup().clone();
+/// Asks how a trace is to be used; the run goes on behind the question.
+pub(super) fn offer_trace(model: &mut Model, name: String, trace: Arc<Trace>) -> Vec<Effect> {
+    let choice = TraceChoice::of(&trace, model.run.world().setup());
+    model.playing = false;
+    model.dialog = Some(Dialog::Trace { name, trace, choice });
+    Vec::new()
+}
+
+/// Restarts the scenario with a trace as the traffic of a service.
+pub(super) fn trace(model: &mut Model, name: String, trace: Arc<Trace>, choice: TraceChoice) -> Vec<Effect> {
+    let mut setup = own_setup(model);
     let (requests, hash) = (trace.rows().len(), trace.rows_hash());
-    let length = Span(trace.rows().last().map_or(0, |r| r.offset_us));
-    if let Err(problem) = scenario::use_trace(&mut setup, &name, trace) {
+    let length = Span((trace.span().0 as f64 / choice.speed) as u64);
+    if let Err(problem) = scenario::use_trace(&mut setup, &name, trace, choice) {
         return refuse(model, Text::ProblemTrace, vec![problem]);
     }
+    let service = setup.services.get(choice.service.index()).map(|s| s.name.clone()).unwrap_or_default();
     match Run::new(Arc::new(setup), Vec::new()) {
         Ok(run) => {
+            model.dialog = None;
+            model.tasks.clear();
             model.replace_run(run);
             model.trace = Some((name.clone(), hash));
-            model.notice = Some(Notice::TraceLoaded { name, requests, length });
+            let lengths_only = choice.lengths_only;
+            model.notice = Some(Notice::TraceLoaded { name, requests, length, service, lengths_only });
             Vec::new()
         }
         Err(error) => refuse(model, Text::ProblemTrace, vec![Problem { place: name, what: error.to_string() }]),
     }
+}
+
+/// The scenario as it was opened: a trace that drives the run now must not drive a second service
+/// after the next one was chosen.
+fn own_setup(model: &Model) -> Setup {
+    let present = model.run.world().setup();
+    let own = match &model.origin {
+        Origin::Library(id) => scenario::library(id).and_then(Result::ok),
+        Origin::File { text, .. } => scenario::read(text, &[]).ok(),
+    };
+    // Parameters and seed may have come with a link.
+    let keep = |own: Scenario| Setup { seed: present.seed, policy: present.policy.clone(), ..own.setup };
+    own.map_or_else(|| present.clone(), keep)
 }
 
 fn start(model: &mut Model, scenario: Scenario, log: Vec<Stamped>, id: &str, origin: Origin) -> Vec<Effect> {

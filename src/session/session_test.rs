@@ -1,10 +1,13 @@
 use super::{Dialog, Effect, Message, Model, Notice, Speed, Theme, update};
 use crate::i18n::Lang;
+use crate::scenario::TraceChoice;
 use crate::sim::command::{Command, Refusal};
 use crate::sim::id::{NodeId, RackId, ServiceId};
 use crate::sim::param::Param;
 use crate::sim::snapshot::GroupStage;
 use crate::sim::time::{Span, Time};
+use crate::sim::traffic::Trace;
+use crate::sim::traffic::trace::Row;
 
 fn model() -> Model {
     Model::new(Lang::english(), Theme::Auto).unwrap()
@@ -200,4 +203,108 @@ fn the_gang_runs_over_two_trays_of_one_domain_or_on_one_hgx_node() {
         assert_eq!((g.stage, g.nodes.len(), g.pods_total), (GroupStage::Serving, nodes, pods));
         assert!(!g.crosses_domains);
     }
+}
+
+fn small_trace(prompt_tokens: u32) -> std::sync::Arc<Trace> {
+    let row = |i: u64| Row { offset_us: i * 1_000_000, prompt_tokens, output_tokens: 20 };
+    std::sync::Arc::new(Trace::from_rows((0..40).map(row).collect()))
+}
+
+/// Drops a trace and takes the form's choice, changed.
+fn drop_trace(m: &mut Model, prompt_tokens: u32, change: impl FnOnce(&mut TraceChoice)) {
+    update(m, Message::LoadTrace { name: "requests.csv".into(), trace: small_trace(prompt_tokens) });
+    let Some(Dialog::Trace { name, trace, mut choice }) = m.dialog.clone() else { panic!("nothing is asked") };
+    change(&mut choice);
+    update(m, Message::UseTrace { name, trace, choice });
+}
+
+#[test]
+fn a_trace_is_asked_about_first_and_then_takes_the_place_of_traffic_and_tasks() {
+    let mut m = model();
+    m.run.advance(Time::from_secs(50), usize::MAX);
+    let hash = m.run.world().state_hash();
+    update(&mut m, Message::LoadTrace { name: "requests.csv".into(), trace: small_trace(100) });
+    assert!(matches!(&m.dialog, Some(Dialog::Trace { choice, .. }) if choice.service == ServiceId(0)));
+    assert_eq!((m.run.world().state_hash(), m.tasks.len()), (hash, 3), "nothing changed yet");
+
+    drop_trace(&mut m, 100, |choice| choice.service = ServiceId(1));
+    assert_eq!((m.dialog.clone(), m.run.now(), m.tasks.len()), (None, Time::ZERO, 0));
+    let notice = m.notice.clone();
+    assert!(matches!(notice, Some(Notice::TraceLoaded { service, requests: 40, .. }) if service == "code-32b"));
+    // Another one for another service leaves the first one's service with its own traffic.
+    let own = m.run.setup().services[0].traffic.clone();
+    drop_trace(&mut m, 100, |choice| choice.service = ServiceId(2));
+    assert_eq!(m.run.setup().services[0].traffic, own);
+    assert!(m.run.setup().services[1].trace.is_none() && m.run.setup().services[2].trace.is_some());
+
+    update(&mut m, Message::OpenScenario { id: "seven-of-eight".into(), seed: None });
+    assert_eq!((m.tasks.len(), m.trace.clone()), (3, None));
+}
+
+#[test]
+fn speed_repetition_and_cut_reach_the_run() {
+    let offered = |change: fn(&mut TraceChoice), prompt| {
+        let mut m = model();
+        update(&mut m, Message::OpenScenario { id: "lying-signal".into(), seed: None });
+        drop_trace(&mut m, prompt, change);
+        m.run.advance(Time::from_secs(20), usize::MAX);
+        let at_20 = m.run.world().snapshot().requests;
+        m.run.advance(Time::from_secs(400), usize::MAX);
+        let at_400 = m.run.world().snapshot().requests;
+        assert_eq!(m.run.world().check_invariants(), Ok(()));
+        (at_20.offered, at_400.offered, at_400.rejected)
+    };
+    assert_eq!(offered(|_| {}, 100), (21, 40, 0));
+    assert_eq!(offered(|c| c.speed = 2.0, 100), (40, 40, 0));
+    assert_eq!(offered(|c| (c.speed, c.repeat) = (2.0, true), 100), (41, 801, 0));
+    // Longer than the service's 16,384 tokens.
+    assert_eq!(offered(|_| {}, 50_000), (21, 40, 40));
+    assert_eq!(offered(|c| c.cut = true, 50_000).2, 0);
+}
+
+#[test]
+fn a_choice_that_cannot_be_met_is_refused_and_the_run_goes_on() {
+    let mut m = model();
+    for change in [(|c| c.service = ServiceId(99)) as fn(&mut TraceChoice), |c| c.speed = 0.0, |c| c.speed = f64::NAN] {
+        let hash = m.run.world().state_hash();
+        drop_trace(&mut m, 100, change);
+        assert!(matches!(m.dialog, Some(Dialog::Problems { .. })));
+        assert_eq!((m.run.world().state_hash(), m.tasks.len(), m.trace.clone()), (hash, 3, None));
+        update(&mut m, Message::CloseDialog);
+    }
+    let mut m = model();
+    update(&mut m, Message::OpenScenario { id: "sandbox".into(), seed: None });
+    drop_trace(&mut m, 100, |c| (c.lengths_only, c.service) = (true, ServiceId(2)));
+    assert!(matches!(m.dialog, Some(Dialog::Problems { .. })), "llama-70b has no arrivals of its own");
+}
+
+#[test]
+fn lengths_alone_leave_the_arrivals_as_they_are() {
+    let run = |lengths: Option<u32>| {
+        let mut m = model();
+        update(&mut m, Message::OpenScenario { id: "lying-signal".into(), seed: None });
+        if let Some(prompt) = lengths {
+            drop_trace(&mut m, prompt, |c| c.lengths_only = true);
+        }
+        m.run.advance(Time::from_secs(300), usize::MAX);
+        (m.run.world().snapshot().requests.offered, m.run.world().state_hash())
+    };
+    let (own, long, longer) = (run(None), run(Some(500)), run(Some(900)));
+    assert_eq!((own.0, own.0), (long.0, longer.0));
+    assert!(own.1 != long.1 && long.1 != longer.1);
+    assert_eq!(run(Some(500)), long);
+}
+
+#[test]
+fn a_run_with_a_trace_is_not_shared_silently() {
+    let mut m = model();
+    drop_trace(&mut m, 100, |_| {});
+    let effects = update(&mut m, Message::Share);
+    assert_eq!(effects, []);
+    assert!(matches!(&m.dialog, Some(Dialog::Problems { problems, .. }) if problems[0].what.contains("requests.csv")));
+    let mut other = model();
+    update(&mut other, Message::OpenLink(super::link(&m).0));
+    assert!(
+        matches!(&other.dialog, Some(Dialog::Problems { problems, .. }) if problems[0].what.contains("requests.csv"))
+    );
 }

@@ -16,7 +16,8 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Effect> {
         Message::OpenScenario { id, seed } => open::scenario(model, &id, seed),
         Message::OpenLink(fragment) => open::link(model, &fragment),
         Message::OpenFile { name, text } => open::file(model, &name, &text),
-        Message::LoadTrace { name, trace } => open::trace(model, name, trace),
+        Message::LoadTrace { name, trace } => open::offer_trace(model, name, trace),
+        Message::UseTrace { name, trace, choice } => open::trace(model, name, trace, choice),
         Message::ShowProblems { title, problems } => show(model, Dialog::Problems { title, problems }),
         Message::TogglePlay => toggle_play(model),
         Message::Pause => {

@@ -174,3 +174,29 @@ fn odd_parameters_give_an_end_and_no_panic() {
     assert_eq!(s.triangular(5.0, 5.0, 5.0), 5.0);
     assert!(!s.chance(0.0) && s.chance(1.0));
 }
+
+#[test]
+fn a_near_exponential_is_near() {
+    for i in -69_999..70_000 {
+        let x = f64::from(i) / 100.0;
+        let error = near_exp(x) / math::exp(x) - 1.0;
+        assert!(error.abs() < 1e-9, "{x}: {error}");
+    }
+    for far in [700.0, -700.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
+        assert!(near_exp(far).is_nan());
+    }
+}
+
+#[test]
+fn whole_lognormal_draws_are_the_rounded_ones() {
+    let pairs =
+        [(1156.0, 0.9), (250.0, 0.68), (1.0, 0.3), (0.4, 3.0), (1e7, 100.0), (1e12, 1.0), (7.5, 1e-12), (3.0, 0.0)];
+    for (mean, cv) in pairs {
+        let distribution = LogNormal::new(mean, cv);
+        let (mut whole, mut full) = (Stream::new(5, "whole"), Stream::new(5, "whole"));
+        for _ in 0..100_000 {
+            assert_eq!(distribution.draw_whole(&mut whole), distribution.draw(&mut full).round() as u32);
+        }
+        assert_eq!(whole, full);
+    }
+}

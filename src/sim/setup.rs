@@ -10,7 +10,8 @@ use super::nodes::bring_up::DriverMode;
 use super::param::Policy;
 use super::snapshot::RackKind;
 use super::time::{Span, Time};
-use super::traffic::{Trace, TrafficSettings};
+use super::traffic::{Trace, TrafficSettings, Weekday};
+use super::units::DAY_US;
 use std::sync::Arc;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +20,8 @@ pub struct Setup {
     pub seed: u64,
     /// Time of day at the start.
     pub day_start: Span,
+    /// Day of the week at the start.
+    pub weekday: Weekday,
     /// The run stops here.
     pub end: Time,
     pub racks: Vec<RackSetup>,
@@ -52,6 +55,13 @@ impl Default for LinkSetup {
     /// which one client can use up.
     fn default() -> LinkSetup {
         LinkSetup { registry_bytes_per_s: 1e9, object_store_bytes_per_s: 12.5e9, files_bytes_per_s: 0.5e9 }
+    }
+}
+
+impl Setup {
+    /// Time since Monday, 00:00, at the start: where in the week traffic begins.
+    pub fn clock_at_start(&self) -> Span {
+        Span(self.weekday.index() * DAY_US + self.day_start.0 % DAY_US)
     }
 }
 
@@ -159,7 +169,7 @@ pub struct ServiceSetup {
     pub slo_tpot: Span,
     pub client_timeout: Span,
     pub traffic: TrafficSettings,
-    /// The trace that the traffic's pattern names, if it is one.
+    /// The trace that the traffic's pattern or its lengths name, if they do.
     pub trace: Option<Arc<Trace>>,
     /// Image on every node at the start.
     pub image_cached: bool,

@@ -10,6 +10,7 @@ mod talk;
 
 pub use open::AppProps;
 
+use super::shell::files::{Progress, Reading};
 use super::shell::{self, address, clipboard, keyboard, media, page, panic, storage};
 use crate::session::{self, Effect, Message, Model, Notice};
 use crate::sim::time::Span;
@@ -48,7 +49,8 @@ pub enum Msg {
     ShowTab(Tab),
     SingleKeys(bool),
     File(File),
-    Reading(Option<crate::i18n::Message>),
+    Reading(Option<Progress>),
+    CancelReading,
     Dragging(bool),
     Copied(bool),
     /// The learner pressed Start in an embed.
@@ -65,8 +67,9 @@ pub struct App {
     talk: Talk,
     tab: Tab,
     single_keys: Rc<Cell<bool>>,
-    /// How far a file is read.
-    reading: Option<crate::i18n::Message>,
+    /// How far a trace is read.
+    reading: Option<Progress>,
+    reader: Option<Reading>,
     dragging: bool,
     /// Whether the clipboard took the last link, once it has answered.
     copied: Option<bool>,
@@ -94,6 +97,7 @@ impl Component for App {
             talk: Talk::default(),
             tab: Tab::Map,
             reading: None,
+            reader: None,
             dragging: false,
             copied: None,
             begun: !props.options.embed,
@@ -132,8 +136,10 @@ impl Component for App {
                 let lang = self.model.borrow().lang;
                 let (progress, done) = (ctx.link().callback(Msg::Reading), ctx.link().callback(Msg::Session));
                 self.dragging = false;
-                shell::files::read(file, lang, progress, done);
+                self.cancel_reading();
+                self.reader = Some(shell::files::read(file, lang, progress, done));
             }
+            Msg::CancelReading => self.cancel_reading(),
             Msg::Reading(progress) => self.reading = progress,
             Msg::Dragging(on) => {
                 let changed = self.dragging != on;
@@ -181,6 +187,14 @@ impl Component for App {
 }
 
 impl App {
+    /// A newer file takes the place of the one that is being read, too.
+    fn cancel_reading(&mut self) {
+        self.reading = None;
+        if let Some(reader) = self.reader.take() {
+            reader.cancel();
+        }
+    }
+
     fn session(&mut self, ctx: &Context<Self>, message: Message) {
         let (was_playing, lang, theme) = {
             let m = self.model.borrow();

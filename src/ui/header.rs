@@ -89,7 +89,7 @@ fn load(props: &HeaderProps) -> Html {
     });
     html! {
         <label class="button file" title={say(&props.lang, &Text::LoadHelp)}>
-            <input class="sr-only" type="file" accept=".csv,.yaml,.yml" data-testid="load" {onchange}
+            <input class="sr-only" type="file" accept=".csv,.jsonl,.ndjson,.json,.yaml,.yml" data-testid="load" {onchange}
                 aria-label={say(&props.lang, &Text::LoadHelp)} />
             <span aria-hidden="true">{ say(&props.lang, &Text::LoadButton) }</span>
         </label>

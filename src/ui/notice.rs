@@ -4,6 +4,7 @@ use super::say;
 use crate::i18n::{Lang, Message as Text};
 use crate::session::{Message, Notice};
 use crate::sim::time::Span;
+use crate::ui::shell::files::Progress;
 use crate::view::map::refusal_message;
 use crate::view::time::clock;
 use yew::{Callback, Html, Properties, classes, function_component, html};
@@ -12,10 +13,11 @@ use yew::{Callback, Html, Properties, classes, function_component, html};
 pub struct NoticeProps {
     pub lang: Lang,
     pub notice: Option<Notice>,
-    /// How far a file is read, while it is.
-    pub reading: Option<Text>,
+    /// How far a trace is read, while it is.
+    pub reading: Option<Progress>,
     pub day_start: Span,
     pub on_message: Callback<Message>,
+    pub on_cancel: Callback<()>,
 }
 
 fn words(notice: &Notice, day_start: Span) -> Text {
@@ -26,11 +28,15 @@ fn words(notice: &Notice, day_start: Span) -> Text {
         }
         Notice::LinkCopied => Text::NoticeCopied,
         Notice::OtherResult => Text::NoticeOtherResult,
-        Notice::TraceLoaded { name, requests, length } => Text::NoticeTrace {
-            name: name.chars().take(60).collect::<String>().into(),
-            n: (*requests).into(),
-            length: (*length).into(),
-        },
+        Notice::TraceLoaded { name, requests, length, service, lengths_only } => {
+            let name = name.chars().take(60).collect::<String>().into();
+            let (n, service) = ((*requests).into(), service.as_str().into());
+            if *lengths_only {
+                Text::NoticeTraceLengths { name, n, service }
+            } else {
+                Text::NoticeTrace { name, n, length: (*length).into(), service }
+            }
+        }
         Notice::NotKept => Text::NoticeNotKept,
     }
 }
@@ -40,19 +46,29 @@ fn words(notice: &Notice, day_start: Span) -> Text {
 pub fn notice_bar(props: &NoticeProps) -> Html {
     let lang = props.lang;
     let bad = matches!(props.notice, Some(Notice::Refused { .. } | Notice::OtherResult));
-    let text = props.reading.clone().or_else(|| props.notice.as_ref().map(|n| words(n, props.day_start)));
+    let text = props.notice.as_ref().map(|n| words(n, props.day_start));
     let dismiss = say(&lang, &Text::Dismiss);
     html! {
-        <div class="notice-place" role="status">
-            if let Some(text) = text {
-                <div class={classes!("notice", bad.then_some("bad"))} data-testid="notice">
-                    <p>{ say(&lang, &text) }</p>
-                    if props.reading.is_none() {
-                        <button class="icon-button" title={dismiss.clone()} aria-label={dismiss}
-                            onclick={props.on_message.reform(|_| Message::DismissNotice)}>{ "✕" }</button>
-                    }
+        <div class="notice-place">
+            // Outside of the live region: a reader need not hear every step, and asks when it wants to.
+            if let Some(Progress { share, text }) = &props.reading {
+                <div class="notice reading" data-testid="reading">
+                    <p id="reading-text">{ say(&lang, text) }</p>
+                    <progress value={share.to_string()} max="1" aria-labelledby="reading-text" />
+                    <button class="button" data-testid="cancel-reading" onclick={props.on_cancel.reform(|_| ())}>
+                        { say(&lang, &Text::TraceCancelReading) }
+                    </button>
                 </div>
             }
+            <div role="status">
+                if let Some(text) = text {
+                    <div class={classes!("notice", bad.then_some("bad"))} data-testid="notice">
+                        <p>{ say(&lang, &text) }</p>
+                        <button class="icon-button" title={dismiss.clone()} aria-label={dismiss}
+                            onclick={props.on_message.reform(|_| Message::DismissNotice)}>{ "✕" }</button>
+                    </div>
+                }
+            </div>
         </div>
     }
 }

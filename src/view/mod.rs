@@ -12,6 +12,7 @@ pub mod query;
 pub mod score;
 pub mod texts;
 pub mod time;
+pub mod trace;
 pub mod why;
 pub mod words;
 

@@ -50,8 +50,8 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// Nothing for [`Pattern::Silent`] and [`Pattern::Trace`]. `clock_at_start` is the time of day
-    /// at the simulation's time 0.
+    /// Nothing for [`Pattern::Silent`] and [`Pattern::Trace`]. `clock_at_start` is the time
+    /// since Monday, 00:00, at the simulation's time 0.
     pub fn new(pattern: &Pattern, clock_at_start: Span, mut stream: Stream) -> Option<Arrivals> {
         let gaps = match pattern {
             Pattern::Silent | Pattern::Trace(_) => return None,
@@ -61,6 +61,7 @@ impl Arrivals {
             Pattern::Phases { gaps, .. } | Pattern::Hours { gaps, .. } => *gaps,
             Pattern::OfficeDay(day) => day.gaps,
             Pattern::Diurnal(day) => day.gaps,
+            Pattern::Weekly(week) => week.day.gaps(),
         };
         let profile = Profile::new(pattern, clock_at_start)?;
         let gap = gaps.draw(&mut stream);

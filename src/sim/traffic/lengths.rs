@@ -22,6 +22,10 @@ pub enum Lengths {
     Lognormal { mean: f64, cv: f64, max: u32 },
     /// Any of these, all as likely.
     List(Vec<u32>),
+    /// As measured, by (share of requests that are not longer, tokens) in rising order, straight
+    /// lines between: `[[0.5, 1040], [0.99, 4107], [1, 14050]]`. From 1 token at share 0 unless the
+    /// first says otherwise; beyond the last share, its tokens.
+    Quantiles(Vec<(f64, u32)>),
 }
 
 impl Lengths {
@@ -53,6 +57,26 @@ impl Lengths {
                     problems.add(format!("{path}.list"), format!("must have from 1 to {LIST_MAX} entries"));
                 }
             }
+            Lengths::Quantiles(known) => {
+                for (i, (_, n)) in known.iter().enumerate().take(LIST_MAX) {
+                    tokens(format!("{path}.quantiles[{i}]"), *n);
+                }
+                for (i, (share, _)) in known.iter().enumerate().take(LIST_MAX) {
+                    if !(0.0..=1.0).contains(share) {
+                        let message = format!("the share must be from 0 to 1, is {share}");
+                        problems.add(format!("{path}.quantiles[{i}]"), message);
+                    }
+                }
+                for (i, pair) in known.windows(2).enumerate().take(LIST_MAX) {
+                    if !(pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1) {
+                        let message = "the shares must rise, and the tokens must not fall".to_owned();
+                        problems.add(format!("{path}.quantiles[{}]", i + 1), message);
+                    }
+                }
+                if known.is_empty() || known.len() > LIST_MAX {
+                    problems.add(format!("{path}.quantiles"), format!("must have from 1 to {LIST_MAX} entries"));
+                }
+            }
         }
     }
 }
@@ -80,12 +104,26 @@ impl LengthSampler {
             Lengths::Fixed(n) => *n,
             // Below 2^32, as both ends are.
             Lengths::Uniform { min, max } => self.stream.integer(u64::from(*min), u64::from(*max)) as u32,
-            Lengths::Lognormal { max, .. } => (self.lognormal.draw(&mut self.stream).round() as u32).min(*max),
+            Lengths::Lognormal { max, .. } => self.lognormal.draw_whole(&mut self.stream).min(*max),
             Lengths::List(list) => {
                 let last = (list.len() as u64).saturating_sub(1);
                 list.get(self.stream.integer(0, last) as usize).copied().unwrap_or(1)
             }
+            Lengths::Quantiles(known) => at_share(known, self.stream.uniform()).round() as u32,
         };
         tokens.clamp(1, TOKENS_MAX)
+    }
+}
+
+/// The length that this share of requests does not exceed.
+fn at_share(known: &[(f64, u32)], share: f64) -> f64 {
+    let after = known.partition_point(|(s, _)| *s <= share);
+    let (low_share, low) = after.checked_sub(1).and_then(|i| known.get(i)).copied().unwrap_or((0.0, 1));
+    match known.get(after) {
+        Some((high_share, high)) if *high_share > low_share => {
+            let part = (share - low_share) / (high_share - low_share);
+            f64::from(low) + part * (f64::from(*high) - f64::from(low))
+        }
+        _ => f64::from(low),
     }
 }

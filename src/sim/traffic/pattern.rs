@@ -3,8 +3,9 @@
 use super::arrivals::Gaps;
 use super::lengths::Lengths;
 use super::spike::Spike;
+use super::week::Weekly;
 use crate::sim::time::Span;
-use crate::sim::units::{DAY_US, span, time_of_day};
+use crate::sim::units::{DAY_US, span, span_option, time_of_day};
 use serde::{Deserialize, Serialize};
 
 /// Requests per second of one source.
@@ -32,6 +33,10 @@ pub struct TrafficSettings {
     /// Requests on top of the pattern.
     #[serde(default)]
     pub spikes: Vec<Spike>,
+    /// Prompt and answer of the pattern's requests come from the rows of a recorded trace, both of
+    /// the same row, instead of the two distributions.
+    #[serde(default)]
+    pub lengths_of: Option<TraceLengths>,
 }
 
 fn conversation_prompts() -> Lengths {
@@ -49,6 +54,7 @@ impl Default for TrafficSettings {
             prompt_tokens: conversation_prompts(),
             output_tokens: conversation_outputs(),
             spikes: Vec::new(),
+            lengths_of: None,
         }
     }
 }
@@ -87,6 +93,8 @@ pub enum Pattern {
     },
     /// As recorded.
     Trace(TraceUse),
+    /// A day that is repeated, with a factor for each day of the week.
+    Weekly(Box<Weekly>),
 }
 
 /// A part of [`Pattern::Phases`].
@@ -102,7 +110,7 @@ pub struct Stage {
     pub to_per_second: Option<f64>,
 }
 
-/// The rate rises in a straight line from `from` over `ramp`, stays, and falls over `ramp` until
+/// Every day alike, see [`Weekly`] for weekends. The rate rises in a straight line from `from` over `ramp`, stays, and falls over `ramp` until
 /// `to`; between 12:00 and 13:00 it can dip (a quarter of an hour down, half an hour low, a quarter up).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -166,6 +174,27 @@ pub struct TraceUse {
     /// Starts again at the end, one mean gap after the last row.
     #[serde(default)]
     pub repeat: bool,
+    /// Requests with equal time stamps are spread over the time to the next stamp, at most so much;
+    /// nothing leaves them together. See [`super::trace::TraceFormat::grid`].
+    #[serde(default, with = "span_option")]
+    pub spread: Option<Span>,
+    /// Longer requests are cut to so many tokens of prompt and answer together; nothing leaves them
+    /// to the engine, which refuses what it cannot take.
+    #[serde(default)]
+    pub cut_to: Option<u32>,
+}
+
+/// Draws lengths from the rows of a recorded trace, all rows as likely: what belongs together stays
+/// together, which two distributions of their own would lose.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceLengths {
+    /// As in [`TraceUse`].
+    pub name: String,
+    #[serde(default)]
+    pub rows_hash: Option<String>,
+    #[serde(default)]
+    pub cut_to: Option<u32>,
 }
 
 /// What is wrong with settings: the path below the source (`pattern.poisson.per_second`) and why.
@@ -191,7 +220,7 @@ pub(super) fn positive(problems: &mut Problems, path: String, x: f64, max: f64) 
     }
 }
 
-fn rate(problems: &mut Problems, path: String, x: f64) {
+pub(super) fn rate(problems: &mut Problems, path: String, x: f64) {
     if !(0.0..=PER_SECOND_MAX).contains(&x) {
         problems.add(path, format!("must be from 0 to {PER_SECOND_MAX} per second, is {x}"));
     }
@@ -209,6 +238,9 @@ impl TrafficSettings {
         }
         if self.spikes.len() > SPIKES_MAX {
             problems.add("spikes".to_owned(), format!("at most {SPIKES_MAX} are accepted"));
+        }
+        if self.lengths_of.as_ref().is_some_and(|used| used.cut_to.is_some_and(|n| n < 2)) {
+            problems.add("lengths_of.cut_to".to_owned(), "must be at least 2, a token each".to_owned());
         }
         problems.0
     }
@@ -234,24 +266,10 @@ impl Pattern {
                 }
                 gaps.check(problems, &path("phases.gaps"));
             }
-            Pattern::OfficeDay(day) => day.check(problems),
-            Pattern::Diurnal(day) => {
-                rate(problems, path("diurnal.low_per_second"), day.low_per_second);
-                rate(problems, path("diurnal.high_per_second"), day.high_per_second);
-                if day.low_per_second > day.high_per_second {
-                    problems.add(path("diurnal.low_per_second"), "is above high_per_second".to_owned());
-                }
-                time(problems, path("diurnal.peak_at"), day.peak_at);
-                day.gaps.check(problems, &path("diurnal.gaps"));
-            }
+            Pattern::OfficeDay(day) => day.check(problems, &path("office_day")),
+            Pattern::Diurnal(day) => day.check(problems, &path("diurnal")),
             Pattern::Hours { per_second, gaps } => {
-                if per_second.len() != 24 {
-                    let message = format!("must have 24 entries, has {}", per_second.len());
-                    problems.add(path("hours.per_second"), message);
-                }
-                for (i, r) in per_second.iter().enumerate().take(24) {
-                    rate(problems, path(&format!("hours.per_second[{i}]")), *r);
-                }
+                check_hours(per_second, problems, &path("hours.per_second"));
                 gaps.check(problems, &path("hours.gaps"));
             }
             Pattern::Trace(trace) => {
@@ -259,12 +277,16 @@ impl Pattern {
                     let message = format!("must be from {} to {SPEED_MAX}, is {}", 1.0 / SPEED_MAX, trace.speed);
                     problems.add(path("trace.speed"), message);
                 }
+                if trace.cut_to.is_some_and(|n| n < 2) {
+                    problems.add(path("trace.cut_to"), "must be at least 2, a token each".to_owned());
+                }
             }
+            Pattern::Weekly(week) => week.check(problems, &path("weekly")),
         }
     }
 }
 
-fn time(problems: &mut Problems, path: String, at: Span) {
+pub(super) fn time(problems: &mut Problems, path: String, at: Span) {
     if at.0 >= DAY_US {
         problems.add(path, "must be before midnight".to_owned());
     }
@@ -284,9 +306,31 @@ impl Stage {
     }
 }
 
+pub(super) fn check_hours(per_second: &[f64], problems: &mut Problems, path: &str) {
+    if per_second.len() != 24 {
+        problems.add(path.to_owned(), format!("must have 24 entries, has {}", per_second.len()));
+    }
+    for (i, r) in per_second.iter().enumerate().take(24) {
+        rate(problems, format!("{path}[{i}]"), *r);
+    }
+}
+
+impl Diurnal {
+    pub(super) fn check(&self, problems: &mut Problems, path: &str) {
+        let path = |rest: &str| format!("{path}.{rest}");
+        rate(problems, path("low_per_second"), self.low_per_second);
+        rate(problems, path("high_per_second"), self.high_per_second);
+        if self.low_per_second > self.high_per_second {
+            problems.add(path("low_per_second"), "is above high_per_second".to_owned());
+        }
+        time(problems, path("peak_at"), self.peak_at);
+        self.gaps.check(problems, &path("gaps"));
+    }
+}
+
 impl OfficeDay {
-    fn check(&self, problems: &mut Problems) {
-        let path = |rest: &str| format!("pattern.office_day.{rest}");
+    pub(super) fn check(&self, problems: &mut Problems, path: &str) {
+        let path = |rest: &str| format!("{path}.{rest}");
         rate(problems, path("peak_per_second"), self.peak_per_second);
         rate(problems, path("night_per_second"), self.night_per_second);
         time(problems, path("from"), self.from);

@@ -2,12 +2,13 @@
 
 use super::arrivals::Arrivals;
 use super::lengths::{LengthSampler, Lengths};
-use super::pattern::{Pattern, Problems, TraceUse, TrafficProblem, TrafficSettings};
+use super::pattern::{Pattern, Problems, TrafficProblem, TrafficSettings};
+use super::replay::{Cursor, Drawn};
 use super::spike::{RunningSpike, Spike};
 use super::trace::Trace;
 use crate::sim::rng::Stream;
 use crate::sim::time::{Span, Time};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::sync::Arc;
 
 /// A request of a client.
@@ -39,8 +40,13 @@ pub struct Source {
     prompt: LengthSampler,
     output: LengthSampler,
     lengths: [Lengths; 2],
+    /// By rising ordinals.
     spikes: Vec<RunningSpike>,
     spikes_made: u32,
+    /// The spike that is next and its time: follows from `spikes`, and saves looking through them at
+    /// every arrival of the pattern.
+    #[serde(skip)]
+    next_spike: Option<(Time, usize)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -48,13 +54,15 @@ enum Base {
     Silent,
     // Boxed: the others are small.
     Pattern(Box<Arrivals>),
-    Trace(Cursor),
+    Trace(Box<Cursor>),
+    /// The pattern's times with lengths of a trace's rows.
+    Drawn(Box<Arrivals>, Box<Drawn>),
 }
 
 impl Source {
-    /// A source by the scenario's seed and the source's name. `clock_at_start` is the time of day
-    /// at the simulation's time 0. `trace` is the loaded trace that a [`Pattern::Trace`] names;
-    /// other patterns ignore it.
+    /// A source by the scenario's seed and the source's name. `clock_at_start` is the time since
+    /// Monday, 00:00, at the simulation's time 0. `trace` is the loaded trace that a
+    /// [`Pattern::Trace`] or [`TrafficSettings::lengths_of`] names.
     ///
     /// # Errors
     /// All settings outside their limits, and a trace that is missing, empty or another one than
@@ -68,10 +76,19 @@ impl Source {
     ) -> Result<Source, Vec<TrafficProblem>> {
         let mut problems = Problems(settings.problems());
         let stream = |part: &str| Stream::new(seed, &format!("{name}/{part}"));
-        let base = match &settings.pattern {
-            Pattern::Trace(used) => Cursor::new(used, trace, &mut problems).map_or(Base::Silent, Base::Trace),
-            pattern if problems.0.is_empty() => Arrivals::new(pattern, clock_at_start, stream("gaps"))
-                .map_or(Base::Silent, |arrivals| Base::Pattern(Box::new(arrivals))),
+        let base = match (&settings.pattern, &settings.lengths_of) {
+            (Pattern::Trace(used), _) => {
+                Cursor::new(used, trace, &mut problems).map_or(Base::Silent, |cursor| Base::Trace(Box::new(cursor)))
+            }
+            (pattern, lengths_of) if problems.0.is_empty() => {
+                let arrivals = Arrivals::new(pattern, clock_at_start, stream("gaps")).map(Box::new);
+                let drawn = lengths_of.as_ref().map(|used| Drawn::new(used, trace, stream("rows"), &mut problems));
+                match (arrivals, drawn.flatten()) {
+                    (None, _) => Base::Silent,
+                    (Some(arrivals), None) => Base::Pattern(arrivals),
+                    (Some(arrivals), Some(drawn)) => Base::Drawn(arrivals, Box::new(drawn)),
+                }
+            }
             _ => Base::Silent,
         };
         if !problems.0.is_empty() {
@@ -87,6 +104,7 @@ impl Source {
             lengths,
             spikes: Vec::new(),
             spikes_made: 0,
+            next_spike: None,
         };
         for spike in &settings.spikes {
             source.start(spike, Time::ZERO + spike.at);
@@ -96,7 +114,7 @@ impl Source {
 
     /// When the next request comes; nothing if none ever does.
     pub fn next_time(&self) -> Option<Time> {
-        self.spikes.iter().filter_map(RunningSpike::next_time).chain(self.base.next_time()).min()
+        self.base.next_time().into_iter().chain(self.next_spike.map(|(at, _)| at)).min()
     }
 
     /// Adds a spike that a learner asked for. Its window opens at `spike.at`, but not before `now`.
@@ -118,7 +136,7 @@ impl Source {
     /// Multiplies the pattern's rates from `now` on; 0 pauses it. Traces and spikes stay as they
     /// are. `now` must not be later than [`Self::next_time`].
     pub fn set_rate_factor(&mut self, now: Time, factor: f64) {
-        if let Base::Pattern(arrivals) = &mut self.base {
+        if let Base::Pattern(arrivals) | Base::Drawn(arrivals, _) = &mut self.base {
             arrivals.set_rate_factor(now, factor);
         }
     }
@@ -128,6 +146,24 @@ impl Source {
         self.spikes_made += 1;
         let own = [&self.lengths[0], &self.lengths[1]];
         self.spikes.push(RunningSpike::new(spike, opens, ordinal, self.seed, &self.name, own));
+        self.find_next_spike();
+    }
+
+    /// Of spikes at the same time, the one with the lowest ordinal.
+    fn find_next_spike(&mut self) {
+        let times = self.spikes.iter().enumerate().filter_map(|(i, spike)| Some((spike.next_time()?, i)));
+        self.next_spike = times.min();
+    }
+
+    fn take_spike(&mut self, at: Time, index: usize) -> Option<Arrival> {
+        let spike = self.spikes.get_mut(index)?;
+        let (prompt_tokens, output_tokens) = spike.take();
+        let origin = Origin::Spike(spike.ordinal);
+        if spike.next_time().is_none() {
+            self.spikes.remove(index);
+        }
+        self.find_next_spike();
+        Some(Arrival { at, prompt_tokens, output_tokens, origin })
     }
 }
 
@@ -137,27 +173,25 @@ impl Iterator for Source {
     /// At equal times the pattern comes first, then the spikes by their ordinals.
     fn next(&mut self) -> Option<Arrival> {
         let base = self.base.next_time();
-        let spike = self.spikes.iter().filter_map(RunningSpike::next_time).min();
-        let at = base.into_iter().chain(spike).min()?;
-        if base == Some(at) {
-            let (prompt_tokens, output_tokens) = match &mut self.base {
-                Base::Trace(cursor) => cursor.take(),
-                Base::Pattern(arrivals) => {
-                    arrivals.take();
-                    (self.prompt.draw(), self.output.draw())
-                }
-                Base::Silent => return None,
-            };
-            return Some(Arrival { at, prompt_tokens, output_tokens, origin: Origin::Pattern });
+        match self.next_spike {
+            Some((at, index)) if base.is_none_or(|base| at < base) => self.take_spike(at, index),
+            _ => {
+                let at = base?;
+                let (prompt_tokens, output_tokens) = match &mut self.base {
+                    Base::Trace(cursor) => cursor.take(),
+                    Base::Pattern(arrivals) => {
+                        arrivals.take();
+                        (self.prompt.draw(), self.output.draw())
+                    }
+                    Base::Drawn(arrivals, drawn) => {
+                        arrivals.take();
+                        drawn.draw()
+                    }
+                    Base::Silent => return None,
+                };
+                Some(Arrival { at, prompt_tokens, output_tokens, origin: Origin::Pattern })
+            }
         }
-        let index = self.spikes.iter().position(|spike| spike.next_time() == Some(at))?;
-        let spike = &mut self.spikes[index];
-        let (prompt_tokens, output_tokens) = spike.take();
-        let origin = Origin::Spike(spike.ordinal);
-        if spike.next_time().is_none() {
-            self.spikes.remove(index);
-        }
-        Some(Arrival { at, prompt_tokens, output_tokens, origin })
     }
 }
 
@@ -165,62 +199,8 @@ impl Base {
     fn next_time(&self) -> Option<Time> {
         match self {
             Base::Silent => None,
-            Base::Pattern(arrivals) => arrivals.next_time(),
+            Base::Pattern(arrivals) | Base::Drawn(arrivals, _) => arrivals.next_time(),
             Base::Trace(cursor) => cursor.next_time(),
         }
-    }
-}
-
-/// A place in a trace.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-struct Cursor {
-    #[serde(serialize_with = "only_its_hash")]
-    trace: Arc<Trace>,
-    row: usize,
-    lap: u64,
-    speed: f64,
-    repeat: bool,
-}
-
-/// Rows never change: in a saved state the hash stands for them.
-fn only_its_hash<S: Serializer>(trace: &Arc<Trace>, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_u64(trace.rows_hash())
-}
-
-impl Cursor {
-    fn new(used: &TraceUse, trace: Option<Arc<Trace>>, problems: &mut Problems) -> Option<Cursor> {
-        let mut refuse = |key: &str, message: String| {
-            problems.add(format!("pattern.trace.{key}"), message);
-            None
-        };
-        let Some(trace) = trace.filter(|trace| !trace.rows().is_empty()) else {
-            return refuse("name", format!("the trace `{}` is not loaded", used.name));
-        };
-        if let Some(wanted) = &used.rows_hash
-            && !wanted.eq_ignore_ascii_case(&trace.rows_hash_text())
-        {
-            let message = format!("wants the trace {wanted}, the loaded one is {}", trace.rows_hash_text());
-            return refuse("rows_hash", message);
-        }
-        Some(Cursor { trace, row: 0, lap: 0, speed: used.speed, repeat: used.repeat })
-    }
-
-    fn next_time(&self) -> Option<Time> {
-        let row = self.trace.rows().get(self.row)?;
-        let us = self.lap.saturating_mul(self.trace.lap_us()).saturating_add(row.offset_us);
-        // At speed 1 without the detour over floats, which have 53 bits.
-        let us = if self.speed == 1.0 { us } else { (us as f64 / self.speed).round() as u64 };
-        Some(Time(us))
-    }
-
-    fn take(&mut self) -> (u32, u32) {
-        let Some(row) = self.trace.rows().get(self.row).copied() else {
-            return (1, 1);
-        };
-        self.row += 1;
-        if self.repeat && self.row == self.trace.rows().len() {
-            (self.row, self.lap) = (0, self.lap.saturating_add(1));
-        }
-        (row.prompt_tokens.max(1), row.output_tokens.max(1))
     }
 }

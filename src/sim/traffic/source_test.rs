@@ -108,6 +108,98 @@ fn a_rate_by_the_hour_is_followed() {
     assert!(found[0] > HOUR && found[71_998] < 3 * HOUR && found.get(72_000).is_none());
 }
 
+const WEEK: &str = "pattern: {weekly: {day: {office_day: {peak_per_second: 4, night_per_second: 1}}, factors: {friday: 0.5, saturday: 0.25, sunday: 0}}}";
+
+#[test]
+fn a_week_has_its_weekends_by_the_scenarios_weekday() {
+    // Nine hours at 4 less half an hour of ramps each side, the rest at 1.
+    let day = 1.0 * 15.0 * 3600.0 + 4.0 * 8.0 * 3600.0 + 2.5 * 3600.0;
+    let per_day = |starts_at: Span| -> Vec<f64> {
+        let source = Source::new(&settings(WEEK), 7, "chat", starts_at, None).unwrap();
+        let found: Vec<u64> = until(source, Time(8 * 24 * HOUR)).iter().map(|a| a.at.0).collect();
+        (0..8).map(|d| in_window(&found, d * 24 * HOUR, (d + 1) * 24 * HOUR) / day).collect()
+    };
+    let check = |found: Vec<f64>, wanted: [f64; 8]| {
+        for (f, w) in found.iter().zip(wanted) {
+            near(*f, w, 0.03 * w);
+        }
+    };
+    check(per_day(Span::ZERO), [1.0, 1.0, 1.0, 1.0, 0.5, 0.25, 0.0, 1.0]);
+    check(per_day(Span(Weekday::Saturday.index() * 24 * HOUR)), [0.25, 0.0, 1.0, 1.0, 1.0, 1.0, 0.5, 0.25]);
+    // The day's shape stays: Saturday from 10:00 to 12:00 at a quarter of the peak.
+    let saturday = Span(Weekday::Saturday.index() * 24 * HOUR);
+    let source = Source::new(&settings(WEEK), 7, "chat", saturday, None).unwrap();
+    let found: Vec<u64> = until(source, Time(24 * HOUR)).iter().map(|a| a.at.0).collect();
+    near(in_window(&found, 10 * HOUR, 12 * HOUR) / 7200.0, 1.0, 0.05);
+    near(in_window(&found, 0, 6 * HOUR) / 21_600.0, 0.25, 0.02);
+}
+
+#[test]
+fn a_week_of_equal_days_is_those_days() {
+    let day = "{diurnal: {low_per_second: 1, high_per_second: 9, gaps: even}}";
+    let week = times(&format!("pattern: {{weekly: {{day: {day}}}}}"), Time(48 * HOUR));
+    let days = times(&format!("pattern: {day}"), Time(48 * HOUR));
+    assert_eq!(week.len(), days.len());
+    assert!(week.iter().zip(&days).all(|(a, b)| a.abs_diff(*b) <= 1));
+}
+
+#[test]
+fn quantiles_give_their_mean_and_percentiles() {
+    let text = "pattern: {constant: {per_second: 100}}\nprompt_tokens: {quantiles: [[0, 100], [0.5, 1000], [0.9, 2000], [1, 12000]]}";
+    let mut found: Vec<f64> =
+        until(source(text), Time::from_secs(2_000)).iter().map(|a| f64::from(a.prompt_tokens)).collect();
+    found.sort_by(f64::total_cmp);
+    let at = |p: f64| found[(p * (found.len() - 1) as f64) as usize];
+    // Trapezoids under the quantile function.
+    let mean = 0.5 * 550.0 + 0.4 * 1500.0 + 0.1 * 7000.0;
+    near(found.iter().sum::<f64>() / found.len() as f64, mean, mean * 0.01);
+    for (p, wanted) in [(0.25, 550.0), (0.5, 1000.0), (0.7, 1500.0), (0.9, 2000.0), (0.95, 7000.0)] {
+        near(at(p), wanted, wanted * 0.03);
+    }
+    assert!(found[0] >= 100.0 && found[found.len() - 1] <= 12_000.0);
+
+    // Open ends: from one token up to the first, and nothing above the last.
+    let text = "pattern: {constant: {per_second: 100}}\nprompt_tokens: {quantiles: [[0.5, 1000], [0.9, 2000]]}";
+    let found: Vec<u32> = until(source(text), Time::from_secs(200)).iter().map(|a| a.prompt_tokens).collect();
+    let most = found.iter().filter(|n| **n == 2000).count() as f64 / found.len() as f64;
+    near(most, 0.1, 0.01);
+    assert!(found.iter().all(|n| (1..=2000).contains(n)) && found.iter().any(|n| *n < 20));
+}
+
+/// Prints what an arrival costs: `cargo test --release -- --ignored --nocapture cost_of_an_arrival`.
+#[test]
+#[ignore = "a measurement"]
+#[allow(clippy::disallowed_methods, reason = "a measurement needs a clock")]
+fn cost_of_an_arrival() {
+    let many: String = (0..1_000).map(|i| format!("{{at: {}h, requests: 5}}, ", 1_000 + i)).collect();
+    for (name, text) in [
+        ("poisson, lognormal", "pattern: {poisson: {per_second: 5000}}".to_owned()),
+        ("poisson, fixed", "pattern: {poisson: {per_second: 5000}}\nprompt_tokens: {fixed: 9}\noutput_tokens: {fixed: 9}".to_owned()),
+        ("poisson, 1000 spikes to come", format!("pattern: {{poisson: {{per_second: 5000}}}}\nspikes: [{many}]")),
+        ("gamma burst", "pattern: {gamma_burst: {per_second: 5000, cv: 13}}".to_owned()),
+        ("diurnal", "pattern: {diurnal: {low_per_second: 4000, high_per_second: 6000}}".to_owned()),
+        ("weekly", WEEK.to_owned()),
+        ("quantiles", "pattern: {poisson: {per_second: 5000}}\nprompt_tokens: {quantiles: [[0.5, 1040], [0.99, 4107]]}\noutput_tokens: {quantiles: [[0.5, 194], [0.99, 625]]}".to_owned()),
+    ] {
+        const N: u32 = 2_000;
+        let mut source = source(&text);
+        let mut sum = 0u64;
+        // The quickest of many parts: others use the machine, too.
+        let mut best_ns = f64::INFINITY;
+        for _ in 0..1_000 {
+            let begun = std::time::Instant::now();
+            for _ in 0..N {
+                // As the world does: when, then what.
+                let at = source.next_time().unwrap();
+                let arrival = source.next().unwrap();
+                sum = sum.wrapping_add(at.0 ^ u64::from(arrival.prompt_tokens));
+            }
+            best_ns = best_ns.min(begun.elapsed().as_secs_f64() * 1e9 / f64::from(N));
+        }
+        println!("{name}: {best_ns:.0} ns an arrival ({sum})");
+    }
+}
+
 #[test]
 fn lengths_follow_their_distribution() {
     let lengths = |text: &str| -> Vec<f64> {
@@ -284,6 +376,20 @@ fn settings_outside_the_limits_are_named() {
             vec!["output_tokens.lognormal.mean", "output_tokens.lognormal.cv"],
         ),
         ("output_tokens: {list: [1, 0]}", vec!["output_tokens.list[1]"]),
+        ("output_tokens: {quantiles: []}", vec!["output_tokens.quantiles"]),
+        (
+            "output_tokens: {quantiles: [[0.5, 9], [0.4, 10], [1.5, 8]]}",
+            vec!["output_tokens.quantiles[2]", "output_tokens.quantiles[1]", "output_tokens.quantiles[2]"],
+        ),
+        (
+            "pattern: {weekly: {day: {office_day: {peak_per_second: 9e4}}, factors: {sunday: 2}}}",
+            vec!["pattern.weekly.factors.sunday"],
+        ),
+        (
+            "pattern: {weekly: {day: {hours: {per_second: [1]}}, factors: {friday: -1}}}",
+            vec!["pattern.weekly.day.hours.per_second", "pattern.weekly.factors.friday"],
+        ),
+        ("lengths_of: {name: t, cut_to: 1}", vec!["lengths_of.cut_to"]),
         ("spikes: [{at: 0s, requests: 0, within: 25h}]", vec!["spikes[0].requests", "spikes[0].within"]),
     ] {
         let found: Vec<String> = settings(text).problems().into_iter().map(|p| p.path).collect();

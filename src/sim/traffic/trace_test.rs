@@ -1,7 +1,6 @@
-//! The reader of recorded traces: its format, its limits, and where its refusals point.
+//! The reader of recorded traces, by the Azure format: its limits, and where its refusals point.
 
 use super::trace::{Expected, Field, LINE_BYTES_MAX, ROWS_MAX, Row, Trace, TraceProblem, TraceProblems, TraceReader};
-use proptest::prelude::*;
 
 const HEADER: &str = "TIMESTAMP,ContextTokens,GeneratedTokens";
 
@@ -30,10 +29,13 @@ fn rows_become_offsets_from_the_first() {
     let text = format!("{HEADER}\r\n{START}\r\n2023-11-16 18:15:50.9951690,396,109");
     assert_eq!(read(&text).unwrap().rows(), [row(0, 374, 44), row(4_314_579, 396, 109)]);
     // Months, leap days, other decimals and a zone.
-    let far = rows(&["2024-02-28 23:59:59.5,1,0", "2024-03-01 00:00:00.000001+00:00,2,3", "2025-03-01 00:00:00,4,5"]);
-    let (day, year) = (86_400_000_000, 365 * 86_400_000_000);
-    let wanted = [row(0, 1, 0), row(day + 500_001, 2, 3), row(day + 500_000 + year, 4, 5)];
+    let far = rows(&["2024-02-28 23:59:59.5,1,0", "2024-03-01 00:00:00.000001+00:00,2,3", "2024-03-14 00:00:00,4,5"]);
+    let day = 86_400_000_000;
+    let wanted = [row(0, 1, 0), row(day + 500_001, 2, 3), row(14 * day + 500_000, 4, 5)];
     assert_eq!(far.unwrap().rows(), wanted);
+    // A part of a microsecond is cut off the difference, not off the two stamps.
+    let close = rows(&["2023-12-31 23:59:59.9999999,1,1", "2024-01-01 00:00:00.0000018,1,1"]);
+    assert_eq!(close.unwrap().rows()[1].offset_us, 1);
 }
 
 #[test]
@@ -60,7 +62,7 @@ fn the_content_hash_is_fixed() {
 
 #[test]
 fn refusals_name_line_field_and_what_was_expected() {
-    let time = "TIMESTAMP: expected a time such as `2023-11-16 18:15:46.6805900`, found";
+    let time = "TIMESTAMP: expected a time such as `2023-11-16 18:15:46.6805900`, in UTC, found";
     let tokens = "expected a whole number from 0 to 10000000, found";
     for (line, wanted) in [
         ("2023-11-16T18:15:47,1,1", format!("line 3: {time} `2023-11-16T18:15:47`")),
@@ -74,7 +76,7 @@ fn refusals_name_line_field_and_what_was_expected() {
         ("2023-11-16 18:15:47,1", "line 3: line: expected 3 fields, found 2 in `2023-11-16 18:15:47,1`".to_owned()),
         (
             "2023-11-16 18:15:46.6805899,1,1",
-            "line 3: TIMESTAMP: expected a time not before that of line 2, found `2023-11-16 18:15:46.6805899`"
+            "line 3: TIMESTAMP: expected a time not before that of line 2 (sort the rows by time), found an earlier one"
                 .to_owned(),
         ),
     ] {
@@ -96,8 +98,8 @@ fn a_late_row_is_named_once() {
 #[test]
 fn a_header_and_a_row_are_needed() {
     let problem = |text: &str| read(text).unwrap_err().first.remove(0);
-    assert_eq!(problem("").to_string(), format!("line 1: line: expected the header `{HEADER}`, found an empty file"));
-    assert_eq!(problem(START).expected, Expected::Header);
+    assert!(problem("").to_string().ends_with("found an empty file"), "{}", problem(""));
+    assert_eq!(problem(START).expected, Expected::KnownFormat);
     assert_eq!(problem(&format!("{HEADER}\n")).expected, Expected::AnyRow);
 }
 
@@ -111,7 +113,7 @@ fn problems_are_listed_up_to_twenty_and_counted() {
 #[test]
 fn long_lines_and_other_bytes_are_refused_and_reading_goes_on() {
     let fits = format!("{HEADER}\n{}\r\n", "x".repeat(LINE_BYTES_MAX));
-    assert_eq!(read(&fits).unwrap_err().first[0].expected, Expected::ThreeFields);
+    assert_eq!(read(&fits).unwrap_err().first[0].expected, Expected::Fields { n: 3 });
     for long in [LINE_BYTES_MAX + 1, 10 * LINE_BYTES_MAX] {
         let text = format!("{HEADER}\n{}\n{START}\nx\n", "x".repeat(long));
         let mut reader = TraceReader::new();
@@ -120,7 +122,7 @@ fn long_lines_and_other_bytes_are_refused_and_reading_goes_on() {
         }
         let found = reader.finish().unwrap_err();
         let seen: Vec<_> = found.first.iter().map(|p| (p.line, p.expected.clone())).collect();
-        assert_eq!(seen, [(2, Expected::ShorterLine), (4, Expected::ThreeFields)], "{long}");
+        assert_eq!(seen, [(2, Expected::ShorterLine), (4, Expected::Fields { n: 3 })], "{long}");
     }
     let mut reader = TraceReader::new();
     reader.push(HEADER.as_bytes());
@@ -132,27 +134,12 @@ fn long_lines_and_other_bytes_are_refused_and_reading_goes_on() {
 
 #[test]
 fn rows_are_limited() {
-    assert_eq!(ROWS_MAX, 2_000_000);
+    assert_eq!((ROWS_MAX, size_of::<Row>()), (4_000_000, 16));
     let mut reader = TraceReader::with_rows_max(1_000);
     reader.push(format!("{HEADER}\n").as_bytes());
     assert!(reader.push(format!("{START}\n").repeat(1_000).as_bytes()).wants_more);
     let progress = reader.push(format!("{START}\n{START}\n").as_bytes());
     assert_eq!((progress.rows, progress.problems, progress.wants_more), (1_000, 1, false));
     let found = reader.finish().unwrap_err();
-    assert_eq!((found.first[0].line, &found.first[0].expected), (1_002, &Expected::FewerRows));
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..300), text in "[0-9,.:+ \r\n-]{0,200}", size in 1usize..50) {
-        for input in [bytes, format!("{HEADER}\n{text}").into_bytes()] {
-            let mut reader = TraceReader::new();
-            for piece in input.chunks(size) {
-                reader.push(piece);
-            }
-            let _ = reader.finish().map_err(|e| e.to_string());
-        }
-    }
+    assert_eq!((found.first[0].line, &found.first[0].expected), (1_002, &Expected::FewerRows { n: 1_000 }));
 }

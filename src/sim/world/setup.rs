@@ -197,7 +197,7 @@ fn racks(setup: &Setup) -> Vec<Rack> {
 
 fn service(setup: &Setup, index: usize, spec: &ServiceSetup) -> Result<Service, StartError> {
     let stream = format!("traffic/{}", spec.name);
-    let traffic = Source::new(&spec.traffic, setup.seed, &stream, setup.day_start, spec.trace.clone());
+    let traffic = Source::new(&spec.traffic, setup.seed, &stream, setup.clock_at_start(), spec.trace.clone());
     let traffic = traffic.map_err(|problems| StartError::Traffic {
         service: spec.name.clone(),
         problem: problems.first().map(ToString::to_string).unwrap_or_default(),

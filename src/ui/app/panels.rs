@@ -2,8 +2,9 @@
 
 use super::{App, Msg, Tab};
 use crate::i18n::{Arg, Message as Text};
-use crate::session::{self, Model, Selection};
+use crate::session::{self, Dialog, Model, Selection};
 use crate::sim::id::{GroupId, NodeId};
+use crate::sim::time::Time;
 use crate::ui::charts::{Charts, Plots};
 use crate::ui::dialogs::Dialogs;
 use crate::ui::embed::{LastDecision, StartCover};
@@ -18,6 +19,7 @@ use crate::ui::tasks::TaskPanel;
 use crate::ui::transport::Transport;
 use crate::ui::why::WhyLog;
 use crate::view::charts::Chart;
+use crate::view::trace::driven;
 use crate::view::{Texts, scenario_texts};
 use std::rc::Rc;
 use yew::{Callback, Context, Html, classes, html};
@@ -172,12 +174,16 @@ impl App {
         let on_copy = Callback::from(move |fragment: String| {
             clipboard::copy(format!("{}#{fragment}", address::page()), copied.clone());
         });
+        let asks = matches!(model.dialog, Some(Dialog::Trace { .. }));
+        let services = if asks { driven(&model.snapshot) } else { Vec::new() };
         html! {
             <>
                 <NoticeBar lang={model.lang} notice={model.notice.clone()} reading={self.reading.clone()}
-                    day_start={model.snapshot.day_start} on_message={link.callback(Msg::Session)} />
+                    day_start={model.snapshot.day_start} on_message={link.callback(Msg::Session)}
+                    on_cancel={link.callback(|()| Msg::CancelReading)} />
                 <Dialogs lang={model.lang} dialog={model.dialog.clone()} scenario={model.scenario.clone()}
                     page={address::page()} copied={self.copied} single_keys={self.single_keys.get()}
+                    {services} run_length={model.run.end().since(Time::ZERO)}
                     on_message={link.callback(Msg::Session)} on_single_keys={link.callback(Msg::SingleKeys)} {on_copy} />
                 if self.dragging {
                     <div class="drop-hint" aria-hidden="true">{ say(&model.lang, &Text::DropHere) }</div>
@@ -207,7 +213,8 @@ fn tab_id(tab: Tab) -> &'static str {
     }
 }
 
-/// The tasks of the scenario with their words; a learner's own file has only its ids.
+/// The tasks of the scenario with their words; a learner's own file has only its ids. While a trace
+/// drives the run there are none, and story and hints would be about other traffic.
 fn tasks(model: &Model) -> Html {
     let texts: Option<Texts> = scenario_texts(&model.scenario);
     let own = |id: &str| Text::Word { word: Arg::Name(id.to_owned()) };
@@ -216,8 +223,14 @@ fn tasks(model: &Model) -> Html {
         known.map_or_else(|| own(id), |(_, text)| text.clone())
     };
     let list: Vec<(Text, bool)> = model.tasks.iter().map(|(t, done)| (word(&t.id), done.is_some())).collect();
+    let replaced = || {
+        let name = model.trace.as_ref().map(|(name, _)| name.chars().take(60).collect::<String>());
+        Text::TraceStory { name: name.unwrap_or_default().into() }
+    };
     let (title, story, hints) = match &texts {
+        Some(t) if model.trace.is_some() => (t.title.clone(), replaced(), Vec::new()),
         Some(t) => (t.title.clone(), t.story.clone(), t.hints.clone()),
+        None if model.trace.is_some() => (own(&model.scenario), replaced(), Vec::new()),
         None => (own(&model.scenario), Text::OwnScenario, Vec::new()),
     };
     html! { <TaskPanel {title} {story} tasks={list} {hints} lang={model.lang} /> }

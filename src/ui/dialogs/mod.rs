@@ -5,10 +5,13 @@ mod keys;
 mod library;
 mod problems;
 mod share;
+mod trace;
 
 use super::say;
 use crate::i18n::{Lang, Message as Text};
 use crate::session::{Dialog, Message};
+use crate::sim::time::Span;
+use crate::view::trace::Driven;
 use wasm_bindgen::JsCast;
 use web_sys::{Event, HtmlDialogElement};
 use yew::{Callback, Html, MouseEvent, Properties, classes, function_component, html, use_effect_with, use_node_ref};
@@ -24,6 +27,9 @@ pub struct DialogProps {
     /// Whether the clipboard took the link, once it has answered.
     pub copied: Option<bool>,
     pub single_keys: bool,
+    /// What a trace could drive, and how long the run is; only while a trace is asked about.
+    pub services: Vec<Driven>,
+    pub run_length: Span,
     pub on_message: Callback<Message>,
     pub on_single_keys: Callback<bool>,
     pub on_copy: Callback<String>,
@@ -66,6 +72,12 @@ pub fn dialogs(props: &DialogProps) -> Html {
             html! { <share::Share dialog={props.clone()} link={link.clone()} state_hash={state_hash.clone()} /> },
         ),
         Some(Dialog::Keys) => ("keys", Some(Text::KeysTitle), keys::keys(props)),
+        Some(Dialog::Trace { name, trace, choice }) => (
+            "trace",
+            Some(Text::TraceTitle),
+            // Another file is another form.
+            html! { <trace::TraceForm key={trace.rows_hash_text()} dialog={props.clone()} name={name.clone()} trace={trace.clone()} choice={*choice} /> },
+        ),
         Some(Dialog::Problems { title, problems }) => {
             ("problems", Some(title.clone()), problems::problems(&lang, problems))
         }

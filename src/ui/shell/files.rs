@@ -1,37 +1,68 @@
-//! Files that are chosen or dropped: read in pieces, so that the page stays alive, and refused
-//! with a reason when they are too large or of another kind.
+//! Files that are chosen or dropped: read in pieces with a breath between them, so that the page
+//! stays alive and can cancel, and refused with a reason when they are too large or of another kind.
 
-use crate::i18n::{Lang, Message as Text, plain, render};
+use super::now_ms;
+use crate::i18n::{Arg, Lang, Message as Text, plain, render};
 use crate::problem::Problem;
 use crate::session::Message;
 use crate::sim::traffic::{Trace, TraceReader};
 use gloo::events::{EventListener, EventListenerOptions};
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
 use wasm_bindgen::JsCast;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, Document, DragEvent, Event, File};
 use yew::Callback;
 
-/// Largest trace: two million rows of the usual length and some room.
+/// Largest trace: what fits into the rows of a trace in every known format.
 const TRACE_BYTES_MAX: f64 = 128.0 * 1024.0 * 1024.0;
 /// Largest scenario: what a link could carry.
 const SCENARIO_BYTES_MAX: f64 = 256.0 * 1024.0;
 /// A piece takes a few milliseconds.
 const PIECE_BYTES: f64 = 512.0 * 1024.0;
+/// The page gets its turn after this long.
+const BREATH_MS: f64 = 10.0;
+/// Progress is shown this often.
+const PROGRESS_MS: f64 = 100.0;
 const MIB: f64 = 1024.0 * 1024.0;
 
+/// A file that is being read; dropping the handle lets it go on.
+#[derive(Clone)]
+pub struct Reading(Rc<Cell<bool>>);
+
+impl Reading {
+    /// Ends it at the next piece; nothing more is heard of it.
+    pub fn cancel(&self) {
+        self.0.set(true);
+    }
+}
+
+/// How far a trace is read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress {
+    /// From 0 to 1.
+    pub share: f64,
+    pub text: Text,
+}
+
 /// Reads a file and says what came of it. `progress` hears how far a trace is, and `None` at the end.
-pub fn read(file: File, lang: Lang, progress: Callback<Option<Text>>, done: Callback<Message>) {
+pub fn read(file: File, lang: Lang, progress: Callback<Option<Progress>>, done: Callback<Message>) -> Reading {
+    let reading = Reading(Rc::new(Cell::new(false)));
+    let cancelled = reading.0.clone();
     wasm_bindgen_futures::spawn_local(async move {
         let name = file.name();
         let message = match extension(&name).as_str() {
-            "csv" => trace(&file, &name, lang, &progress).await,
+            "csv" | "jsonl" | "ndjson" | "json" => trace(&file, &name, lang, &progress, &cancelled).await,
             "yaml" | "yml" => scenario(&file, &name, lang).await,
             _ => refusal(Text::ProblemFile, vec![problem(&name, lang, &Text::FileKinds)]),
         };
-        progress.emit(None);
-        done.emit(message);
+        if !cancelled.get() {
+            progress.emit(None);
+            done.emit(message);
+        }
     });
+    reading
 }
 
 fn extension(name: &str) -> String {
@@ -53,11 +84,17 @@ fn too_large(file: &File, limit: f64) -> Option<Text> {
         .then(|| Text::FileTooLarge { size: Float(file.size() / MIB, 2), limit: Float(limit / MIB, 2) })
 }
 
-async fn trace(file: &File, name: &str, lang: Lang, progress: &Callback<Option<Text>>) -> Message {
+async fn trace(
+    file: &File,
+    name: &str,
+    lang: Lang,
+    progress: &Callback<Option<Progress>>,
+    cancelled: &Cell<bool>,
+) -> Message {
     if let Some(what) = too_large(file, TRACE_BYTES_MAX) {
         return refusal(Text::ProblemTrace, vec![problem(name, lang, &what)]);
     }
-    match pieces(file, name, progress).await {
+    match pieces(file, name, progress, cancelled).await {
         None => refusal(Text::ProblemTrace, vec![problem(name, lang, &Text::FileUnreadable)]),
         Some(reader) => match reader.finish() {
             Ok(trace) => Message::LoadTrace { name: name.to_owned(), trace: Arc::<Trace>::new(trace) },
@@ -79,21 +116,53 @@ async fn trace(file: &File, name: &str, lang: Lang, progress: &Callback<Option<T
     }
 }
 
-/// Pushes the file into a reader; `None` if the browser could not read it.
-async fn pieces(file: &File, name: &str, progress: &Callback<Option<Text>>) -> Option<TraceReader> {
+/// Pushes the file into a reader; `None` if the browser could not read it. Stops early when
+/// cancelled: what was read until then is of no use to anybody.
+async fn pieces(
+    file: &File,
+    name: &str,
+    progress: &Callback<Option<Progress>>,
+    cancelled: &Cell<bool>,
+) -> Option<TraceReader> {
     let mut reader = TraceReader::new();
     let (mut from, size) = (0.0, file.size());
-    while from < size {
+    let (mut breathed_ms, mut shown_ms) = (now_ms(), f64::NEG_INFINITY);
+    while from < size && !cancelled.get() {
         let to = f64::min(from + PIECE_BYTES, size);
         let bytes = bytes(&file.slice_with_f64_and_f64(from, to).ok()?).await?;
+        if cancelled.get() {
+            break;
+        }
         let at = reader.push(&bytes);
-        progress.emit(Some(Text::FileReading { name: name.into(), n: at.rows.into() }));
+        from = to;
+        if now_ms() - shown_ms >= PROGRESS_MS {
+            shown_ms = now_ms();
+            let share = from / size;
+            let short: String = name.chars().take(60).collect();
+            let text = Text::TraceReading { name: short.into(), share: Arg::Percent(share), n: at.rows.into() };
+            progress.emit(Some(Progress { share, text }));
+        }
         if !at.wants_more {
             break;
         }
-        from = to;
+        if now_ms() - breathed_ms >= BREATH_MS {
+            breathe().await;
+            breathed_ms = now_ms();
+        }
     }
     Some(reader)
+}
+
+/// Lets the page draw and hear its events.
+async fn breathe() {
+    let turn = js_sys::Promise::new(&mut |resolve, _| {
+        // Without a timer the promise would never settle; then reading just goes on.
+        let set = web_sys::window().map(|w| w.set_timeout_with_callback(&resolve));
+        if !matches!(set, Some(Ok(_))) {
+            let _ = resolve.call0(&wasm_bindgen::JsValue::NULL);
+        }
+    });
+    let _ = JsFuture::from(turn).await;
 }
 
 async fn scenario(file: &File, name: &str, lang: Lang) -> Message {

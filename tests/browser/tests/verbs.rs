@@ -173,7 +173,11 @@ async fn a_dropped_trace_drives_the_service_and_a_broken_one_is_refused_by_line(
         )
     };
     page.js(&drop("ok.csv", &format!("TIMESTAMP,ContextTokens,GeneratedTokens\\r\\n{rows}"))).await?;
+    page.wait_for(&by_test("trace-facts"), "Azure LLM inference 2023").await?;
+    page.wait_for(&by_test("trace-notes"), "50 of 50").await?;
+    page.click_test("trace-use").await?;
     page.wait_for(&by_test("notice"), "50").await?;
+    page.wait_for(&by_test("tasks"), "ok.csv").await.context("story and tasks make way")?;
     play_past(&page, "08:58:00").await?;
     page.wait_js("document.querySelector('[data-testid=score-panel]').textContent.length > 0").await?;
     page.js(&drop("bad.csv", "TIMESTAMP,ContextTokens,GeneratedTokens\\r\\n2023-11-16 18:15:46.6805900,x,44\\r\\n"))
