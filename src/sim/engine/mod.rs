@@ -14,6 +14,7 @@ pub mod cold_start;
 pub mod collectives;
 pub mod event;
 pub mod ideal;
+pub mod links;
 pub mod memory;
 pub mod queueing;
 pub mod replica;
