@@ -915,5 +915,15 @@ pub fn text(key: Key) -> &'static str {
         Key::SignalHintThree => {
             "Set the signal to queue depth and watch the wish. A lower target for GPU utilization also scales up, but never comes down while anything is running."
         }
+
+        // --- How replicas start ---
+        Key::WhyReadyClaimed => {
+            "{group} counts as ready {after} after it was asked for, because its container runs. **No engine answers yet**, and it gets requests."
+        }
+        Key::WhyReadyTooEarly => {
+            "{group} was declared ready {early} too early. {failed, plural, one {# request that was sent to it failed.} other {# requests that were sent to it failed.}}"
+        }
+        Key::WhyReadyTooEarlyUnused => "{group} was declared ready {early} too early. No request was sent to it.",
+        Key::WhySparePromoted => "{group} stood by, loaded, and answers from now on. A new spare starts in its place.",
     }
 }

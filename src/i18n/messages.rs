@@ -801,6 +801,12 @@ catalogue! {
     SignalHintOne,
     SignalHintTwo,
     SignalHintThree,
+
+    // --- How replicas start ---
+    WhyReadyClaimed { group, after },
+    WhyReadyTooEarly { group, early, failed },
+    WhyReadyTooEarlyUnused { group, early },
+    WhySparePromoted { group },
 }
 
 #[cfg(test)]

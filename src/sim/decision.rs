@@ -226,6 +226,24 @@ pub enum Verdict {
         tokens: u32,
         after: Span,
     },
+    /// A probe of the container alone says ready: the endpoints have a replica whose engine does
+    /// not answer yet; `after` its pods were created.
+    ReadyClaimed {
+        group: GroupId,
+        after: Span,
+    },
+    /// The engine of such a replica answers, `early` after it was claimed ready at `claimed`;
+    /// `failed` requests were refused in between.
+    ReadyTooEarly {
+        group: GroupId,
+        claimed: Time,
+        early: Span,
+        failed: u32,
+    },
+    /// A warm spare was taken into service.
+    SparePromoted {
+        group: GroupId,
+    },
 }
 
 /// Why consolidation left its best candidate alone.
@@ -281,7 +299,10 @@ impl Decision {
             | Verdict::ReplicaReady { group, .. }
             | Verdict::EngineRefused { group, .. }
             | Verdict::NoNodeFits { group, .. }
-            | Verdict::PoolLimit { group, .. } => (vec![], vec![*group]),
+            | Verdict::PoolLimit { group, .. }
+            | Verdict::ReadyClaimed { group, .. }
+            | Verdict::ReadyTooEarly { group, .. }
+            | Verdict::SparePromoted { group } => (vec![], vec![*group]),
             Verdict::NodeBought { node, .. }
             | Verdict::NodeReached { node, .. }
             | Verdict::ConsolidationEvicts { node, .. }

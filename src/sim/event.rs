@@ -40,4 +40,8 @@ pub enum Event {
     ConsolidationValidate,
     /// The charts take a point.
     Sample,
+    /// The next flow over shared links is over.
+    LinkEnd { generation: u32 },
+    /// An image that was pulled is unpacked on its node.
+    ImageUnpacked { node: NodeId, service: ServiceId, generation: u32 },
 }

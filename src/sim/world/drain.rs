@@ -26,6 +26,7 @@ impl World {
             return;
         }
         self.count_held(group);
+        self.stop_loading(group);
         let in_flight = self.in_flight(group);
         let serving = self.group(group).engine.is_some();
         let wait = if serving && in_flight > 0 { grace } else { STOP_IDLE };

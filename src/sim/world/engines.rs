@@ -159,6 +159,9 @@ impl World {
 
     fn submit(&mut self, id: RequestId, group: GroupId) {
         let now = self.now;
+        if self.group(group).engine.is_none() {
+            return self.fail_unready(id, group);
+        }
         let Some(request) = self.requests.get_mut(id) else { return };
         request.group = Some(group);
         let (prompt, output) = (request.prompt_tokens, request.output_tokens);
@@ -420,7 +423,7 @@ impl World {
     }
 
     /// Requests that the gateway held go to the replica that has just become ready.
-    fn release_backlog(&mut self, service: ServiceId) {
+    pub(super) fn release_backlog(&mut self, service: ServiceId) {
         let held = std::mem::take(&mut self.service_mut(service).backlog);
         for (id, serial) in held {
             if self.requests.tenant(id, serial).is_some() {
@@ -437,7 +440,7 @@ impl World {
 
     /// Ready replicas and all replicas of a service.
     pub(super) fn replica_counts(&self, service: ServiceId) -> (u32, u32) {
-        let groups = self.service(service).groups.iter().map(|g| self.group(*g));
+        let groups = self.service(service).groups.iter().map(|g| self.group(*g)).filter(|g| !g.standby);
         let ready = groups.clone().filter(|g| g.routable()).count() as u32;
         (ready, groups.filter(|g| g.alive()).count() as u32)
     }
@@ -446,7 +449,7 @@ impl World {
     pub(super) fn serving_groups(&self, service: ServiceId) -> impl Iterator<Item = GroupId> + '_ {
         self.service(service).groups.iter().copied().filter(|g| {
             let g = self.group(*g);
-            g.engine.is_some() && g.pods.iter().all(|p| self.pod(*p).phase == PodPhase::Bound)
+            g.engine.is_some() && !g.standby && g.pods.iter().all(|p| self.pod(*p).phase == PodPhase::Bound)
         })
     }
 }

@@ -10,6 +10,7 @@ mod drain;
 mod engines;
 mod groups;
 mod hpa_glue;
+mod image_pulls;
 mod karpenter_glue;
 mod loading;
 mod log;
@@ -19,6 +20,7 @@ mod placement_glue;
 mod requests;
 mod setup;
 mod snapshot;
+mod spares;
 
 pub use check::Broken;
 pub use requests::Outcome;
@@ -64,6 +66,7 @@ pub struct World {
     log: log::DecisionLog,
     /// Names the draws of each bought node.
     nodes_bought: u64,
+    loading: loading::Loading,
 }
 
 impl World {
@@ -144,6 +147,8 @@ impl World {
             Event::DisruptionDue => self.on_disruption_due(),
             Event::ConsolidationValidate => self.on_consolidation_validate(),
             Event::Sample => self.on_sample(),
+            Event::LinkEnd { generation } => self.on_link_end(generation),
+            Event::ImageUnpacked { node, service, generation } => self.on_image_unpacked(node, service, generation),
         }
     }
 
