@@ -28,6 +28,8 @@ pub struct Scenario {
 pub const LIBRARY: &[(&str, &str)] = &[
     ("seven-of-eight", include_str!("../../scenarios/seven-of-eight.yaml")),
     ("lying-signal", include_str!("../../scenarios/lying-signal.yaml")),
+    ("cold-start", include_str!("../../scenarios/cold-start.yaml")),
+    ("ready-too-early", include_str!("../../scenarios/ready-too-early.yaml")),
     ("sandbox", include_str!("../../scenarios/sandbox.yaml")),
 ];
 

@@ -39,6 +39,23 @@ pub enum Check {
     },
     /// Consolidation is emptying a node that answers requests.
     EvictedWhileServing,
+    /// At least so many replicas of the service answer at a time not after this since the start.
+    ReadyBy {
+        service: String,
+        replicas: u32,
+        #[serde(with = "span")]
+        by: Span,
+    },
+    /// At least so many requests were answered with an error by a pod that was not ready.
+    Failed { at_least: u32 },
+    /// At or after this time since the start, the service has at least so many replicas that
+    /// answer, and no request was ever answered with an error.
+    NoneFailed {
+        service: String,
+        replicas: u32,
+        #[serde(with = "span")]
+        from: Span,
+    },
 }
 
 impl Check {
@@ -49,6 +66,7 @@ impl Check {
             let id = service(name).map(|v| v.id);
             s.groups.iter().filter(move |g| Some(g.service) == id && g.stage == GroupStage::Serving)
         };
+        let answering = |name: &str| serving(name).filter(|g| !g.standby).count();
         match self {
             Check::HeldGpus { at_least } => s.groups.iter().any(|g| {
                 let per_pod = s.services.get(g.service.index()).map_or(1, |v| v.gpus_per_replica / v.workers.max(1));
@@ -64,6 +82,15 @@ impl Check {
             }
             Check::MetShare { percent, from } => {
                 s.now.since(Time::ZERO) >= *from && s.score.g * 100.0 >= f64::from(*percent)
+            }
+            Check::ReadyBy { service, replicas, by } => {
+                s.now.since(Time::ZERO) <= *by && answering(service) >= *replicas as usize
+            }
+            Check::Failed { at_least } => s.requests.failed >= u64::from(*at_least),
+            Check::NoneFailed { service, replicas, from } => {
+                s.now.since(Time::ZERO) >= *from
+                    && s.requests.failed == 0
+                    && answering(service) >= *replicas as usize
             }
             Check::EvictedWhileServing => s.nodes_layer.evicting.is_some_and(|(_, in_flight)| in_flight > 0),
         }
