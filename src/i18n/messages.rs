@@ -807,6 +807,23 @@ catalogue! {
     WhyReadyTooEarly { group, early, failed },
     WhyReadyTooEarlyUnused { group, early },
     WhySparePromoted { group },
+    ColdTitle,
+    ColdQuestion,
+    ColdStory,
+    ColdTaskSee,
+    ColdTaskAtOnce,
+    ColdTaskNight,
+    ColdHintOne,
+    ColdHintTwo,
+    ColdHintThree,
+    EarlyTitle,
+    EarlyQuestion,
+    EarlyStory,
+    EarlyTaskSee,
+    EarlyTaskNone,
+    EarlyHintOne,
+    EarlyHintTwo,
+    EarlyHintThree,
 }
 
 #[cfg(test)]

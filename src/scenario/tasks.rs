@@ -88,9 +88,7 @@ impl Check {
             }
             Check::Failed { at_least } => s.requests.failed >= u64::from(*at_least),
             Check::NoneFailed { service, replicas, from } => {
-                s.now.since(Time::ZERO) >= *from
-                    && s.requests.failed == 0
-                    && answering(service) >= *replicas as usize
+                s.now.since(Time::ZERO) >= *from && s.requests.failed == 0 && answering(service) >= *replicas as usize
             }
             Check::EvictedWhileServing => s.nodes_layer.evicting.is_some_and(|(_, in_flight)| in_flight > 0),
         }
