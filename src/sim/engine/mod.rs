@@ -4,9 +4,11 @@
 //! whether the server starts and how much KV cache it has ([`EngineLimits`]); [`StepCost`] says how
 //! long one step takes; [`Replica`] advances a queue of requests over such steps in closed form
 //! and reports [`EngineEvent`]s; [`cold_start`] says how long it takes until the first step, and
-//! [`links`] how loaders share what is between them and the bytes; [`ideal`] says what a request would cost on a well-filled replica.
+//! [`links`] how loaders share what is between them and the bytes; [`ideal`] says what a request
+//! would cost on a well-filled replica.
 //!
-//! Everything is per replica, but for [`links`], whose flows the cluster starts and ends. Durations inside the engine are `f64` microseconds; whatever leaves it is integer.
+//! Everything is per replica, but for [`links`], whose flows the cluster starts and ends. Durations
+//! inside the engine are `f64` microseconds; whatever leaves it is integer.
 
 mod batch;
 pub mod cold_start;
