@@ -52,7 +52,7 @@ fn any_command() -> impl Strategy<Value = Command> {
 }
 
 fn scenario_id() -> impl Strategy<Value = &'static str> {
-    prop::sample::select(vec!["seven-of-eight", "lying-signal", "sandbox"])
+    prop::sample::select(vec!["seven-of-eight", "lying-signal", "cold-start", "ready-too-early", "sandbox"])
 }
 
 proptest! {

@@ -1089,5 +1089,47 @@ pub fn text(key: Key) -> &'static str {
         Key::NoticeTraceLengths => {
             "{service} now draws its lengths from {name} ({n, plural, one {# request} other {# requests}}); it keeps its own arrivals."
         }
+        // --- How replicas start ---
+        Key::WhyReadyClaimed => {
+            "{group} counts as ready {after} after it was asked for, because its container runs. **No engine answers yet**, and it gets requests."
+        }
+        Key::WhyReadyTooEarly => {
+            "{group} was declared ready {early} too early. {failed, plural, one {# request that was sent to it failed.} other {# requests that were sent to it failed.}}"
+        }
+        Key::WhyReadyTooEarlyUnused => "{group} was declared ready {early} too early. No request was sent to it.",
+        Key::WhySparePromoted => "{group} stood by, loaded, and answers from now on. A new spare starts in its place.",
+        Key::ColdTitle => "Where the minutes go",
+        Key::ColdQuestion => "Four replicas are asked for at once, on nodes that have nothing. When do they answer?",
+        Key::ColdStory => {
+            "At 02:10 the first requests of the night arrive, and four replicas of chat-14b start on four nodes that have neither its image nor its 30 GB of weights. Press play and read in the log what each part took. The switches under “Start” change one part each; the bucket with the weights is behind 20 Gbit/s, which the four share."
+        }
+        Key::ColdTaskSee => "See all four replicas answer",
+        Key::ColdTaskAtOnce => "Have four replicas that answer by 02:12",
+        Key::ColdTaskNight => "From 02:35 on, have 90 % of all requests answered within their targets",
+        Key::ColdHintOne => "The largest part is not the weights. Which one is it, and what would have made it short?",
+        Key::ColdHintTwo => {
+            "Four readers share the bucket’s link and the file server. A faster client helps one reader; four fill the link with any client. Ask for four more on the same nodes and compare: image, weights and compiled kernels are there."
+        }
+        Key::ColdHintThree => {
+            "Nothing that is read after 02:10 is ready by 02:12. Go back to the start and keep four warm spares: they load in the ten minutes before, are paid for, and are taken over in an instant."
+        }
+        Key::EarlyTitle => "Ready too early",
+        Key::EarlyQuestion => {
+            "A pod is Ready as soon as its container runs. Who answers the requests until the engine does?"
+        }
+        Key::EarlyStory => {
+            "From 09:05 the requests to chat-14b grow from two to eight a second, and the HPA adds replicas. Their readiness probe asks only whether the container runs, so the gateway sends to them at once, while their engines still read weights and compile for about a minute."
+        }
+        Key::EarlyTaskSee => "See 20 requests fail on replicas that are not up",
+        Key::EarlyTaskNone => "Scale up to three replicas or more without one failed request by 09:20",
+        Key::EarlyHintOne => {
+            "Which replica has the fewest requests in flight? One that refuses each of them at once. The gateway takes that for the idle one."
+        }
+        Key::EarlyHintTwo => {
+            "While requests fail they do not wait: the queue is empty, and the HPA, which reads the queue, sees no reason to add more replicas."
+        }
+        Key::EarlyHintThree => {
+            "Go back to 09:00 and let the probe ask the engine. None fails then, but they wait for the new replicas and many are late: the right probe makes no replica faster. Warm spares do."
+        }
     }
 }

@@ -899,6 +899,28 @@ catalogue! {
     TraceKeepButton,
     TraceStory { name },
     NoticeTraceLengths { name, n, service },
+    // --- How replicas start ---
+    WhyReadyClaimed { group, after },
+    WhyReadyTooEarly { group, early, failed },
+    WhyReadyTooEarlyUnused { group, early },
+    WhySparePromoted { group },
+    ColdTitle,
+    ColdQuestion,
+    ColdStory,
+    ColdTaskSee,
+    ColdTaskAtOnce,
+    ColdTaskNight,
+    ColdHintOne,
+    ColdHintTwo,
+    ColdHintThree,
+    EarlyTitle,
+    EarlyQuestion,
+    EarlyStory,
+    EarlyTaskSee,
+    EarlyTaskNone,
+    EarlyHintOne,
+    EarlyHintTwo,
+    EarlyHintThree,
 }
 
 #[cfg(test)]

@@ -33,6 +33,8 @@ pub const LIBRARY: &[(&str, &str)] = &[
     ("shed-load", include_str!("../../scenarios/shed-load.yaml")),
     ("prefill-decode", include_str!("../../scenarios/prefill-decode.yaml")),
     ("mig-or-slices", include_str!("../../scenarios/mig-or-slices.yaml")),
+    ("cold-start", include_str!("../../scenarios/cold-start.yaml")),
+    ("ready-too-early", include_str!("../../scenarios/ready-too-early.yaml")),
     ("sandbox", include_str!("../../scenarios/sandbox.yaml")),
 ];
 

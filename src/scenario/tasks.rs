@@ -79,6 +79,23 @@ pub enum Check {
     Slowed { service: String, times: u32 },
     /// No replica of these services serves.
     AllDown { services: Vec<String> },
+    /// At least so many replicas of the service answer at a time not after this since the start.
+    ReadyBy {
+        service: String,
+        replicas: u32,
+        #[serde(with = "span")]
+        by: Span,
+    },
+    /// At least so many requests were answered with an error by a pod that was not ready.
+    Failed { at_least: u32 },
+    /// At or after this time since the start, the service has at least so many replicas that
+    /// answer, and no request was ever answered with an error.
+    NoneFailed {
+        service: String,
+        replicas: u32,
+        #[serde(with = "span")]
+        from: Span,
+    },
 }
 
 /// Whether so many percent of the offered requests met their targets.
@@ -94,6 +111,7 @@ impl Check {
             let id = service(name).map(|v| v.id);
             s.groups.iter().filter(move |g| Some(g.service) == id && g.stage == GroupStage::Serving)
         };
+        let answering = |name: &str| serving(name).filter(|g| !g.standby).count();
         match self {
             Check::HeldGpus { at_least } => s.groups.iter().any(|g| {
                 let per_pod = s.services.get(g.service.index()).map_or(1, |v| v.gpus_per_replica / v.workers.max(1));
@@ -136,6 +154,13 @@ impl Check {
             }
             Check::Slowed { service, times } => serving(service).any(|g| f64::from(g.slowdown) >= f64::from(*times)),
             Check::AllDown { services } => services.iter().all(|name| serving(name).next().is_none()),
+            Check::ReadyBy { service, replicas, by } => {
+                s.now.since(Time::ZERO) <= *by && answering(service) >= *replicas as usize
+            }
+            Check::Failed { at_least } => s.requests.failed >= u64::from(*at_least),
+            Check::NoneFailed { service, replicas, from } => {
+                s.now.since(Time::ZERO) >= *from && s.requests.failed == 0 && answering(service) >= *replicas as usize
+            }
             Check::EvictedWhileServing => s.nodes_layer.evicting.is_some_and(|(_, in_flight)| in_flight > 0),
         }
     }

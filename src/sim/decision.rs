@@ -241,6 +241,24 @@ pub enum Verdict {
         with: u32,
         lost: u32,
     },
+    /// A probe of the container alone says ready: the endpoints have a replica whose engine does
+    /// not answer yet; `after` its pods were created.
+    ReadyClaimed {
+        group: GroupId,
+        after: Span,
+    },
+    /// The engine of such a replica answers, `early` after it was claimed ready at `claimed`;
+    /// `failed` requests were refused in between.
+    ReadyTooEarly {
+        group: GroupId,
+        claimed: Time,
+        early: Span,
+        failed: u32,
+    },
+    /// A warm spare was taken into service.
+    SparePromoted {
+        group: GroupId,
+    },
 }
 
 /// Which of the gateway's limits turned a request away.
@@ -308,7 +326,10 @@ impl Decision {
             | Verdict::EngineRefused { group, .. }
             | Verdict::EngineCrashed { group, .. }
             | Verdict::NoNodeFits { group, .. }
-            | Verdict::PoolLimit { group, .. } => (vec![], vec![*group]),
+            | Verdict::PoolLimit { group, .. }
+            | Verdict::ReadyClaimed { group, .. }
+            | Verdict::ReadyTooEarly { group, .. }
+            | Verdict::SparePromoted { group } => (vec![], vec![*group]),
             Verdict::NodeBought { node, .. }
             | Verdict::NodeReached { node, .. }
             | Verdict::ConsolidationEvicts { node, .. }

@@ -44,4 +44,8 @@ pub enum Event {
     Retry { request: RequestId, serial: u64 },
     /// A prompt's KV cache has reached its decode replica.
     KvArrived { request: RequestId, serial: u64 },
+    /// The next flow over shared links is over.
+    LinkEnd { generation: u32 },
+    /// An image that was pulled is unpacked on its node.
+    ImageUnpacked { node: NodeId, service: ServiceId, generation: u32 },
 }

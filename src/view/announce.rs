@@ -85,7 +85,10 @@ pub fn milestone(decision: &Decision, names: &Names) -> Option<Message> {
         | Verdict::EngineRefused { .. }
         | Verdict::SpikeBegan { .. }
         | Verdict::LongPromptAnswered { .. }
-        | Verdict::LongPromptLost { .. } => true,
+        | Verdict::LongPromptLost { .. }
+        | Verdict::ReadyClaimed { .. }
+        | Verdict::SparePromoted { .. } => true,
+        Verdict::ReadyTooEarly { failed, .. } => *failed > 0,
         Verdict::Did(_)
         | Verdict::Refused { .. }
         | Verdict::ConsolidationPlanned { .. }

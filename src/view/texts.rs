@@ -84,6 +84,26 @@ pub fn scenario_texts(id: &str) -> Option<Texts> {
             hints: vec![Message::SharingHintOne, Message::SharingHintTwo, Message::SharingHintThree],
             chart: Chart::Queue,
         },
+        "cold-start" => Texts {
+            title: Message::ColdTitle,
+            question: Message::ColdQuestion,
+            story: Message::ColdStory,
+            tasks: vec![
+                ("see-the-minutes", Message::ColdTaskSee),
+                ("ready-at-once", Message::ColdTaskAtOnce),
+                ("serve-the-night", Message::ColdTaskNight),
+            ],
+            hints: vec![Message::ColdHintOne, Message::ColdHintTwo, Message::ColdHintThree],
+            chart: Chart::Ledger,
+        },
+        "ready-too-early" => Texts {
+            title: Message::EarlyTitle,
+            question: Message::EarlyQuestion,
+            story: Message::EarlyStory,
+            tasks: vec![("see-it-fail", Message::EarlyTaskSee), ("let-none-fail", Message::EarlyTaskNone)],
+            hints: vec![Message::EarlyHintOne, Message::EarlyHintTwo, Message::EarlyHintThree],
+            chart: Chart::Replicas,
+        },
         "sandbox" => Texts {
             title: Message::ScenarioSandbox,
             question: Message::SandboxQuestion,

@@ -374,6 +374,16 @@ fn request_verdicts() -> Vec<Verdict> {
     ]
 }
 
+fn start_verdicts() -> Vec<Verdict> {
+    let (group, early, claimed) = (GroupId(0), Span::from_secs(62), Time::from_secs(40));
+    vec![
+        Verdict::ReadyClaimed { group, after: Span::from_secs(3) },
+        Verdict::ReadyTooEarly { group, claimed, early, failed: 0 },
+        Verdict::ReadyTooEarly { group, claimed, early, failed: 512 },
+        Verdict::SparePromoted { group },
+    ]
+}
+
 /// Verdicts of every kind, each in its variations.
 pub fn verdicts() -> Vec<Verdict> {
     let mut all: Vec<Verdict> = commands().into_iter().map(Verdict::Did).collect();
@@ -382,6 +392,7 @@ pub fn verdicts() -> Vec<Verdict> {
     all.extend(replica_verdicts());
     all.extend(node_verdicts());
     all.extend(request_verdicts());
+    all.extend(start_verdicts());
     all
 }
 
@@ -418,5 +429,8 @@ pub fn kind(verdict: &Verdict) -> usize {
         LongPromptLost { .. } => 26,
         TurnedAway { .. } => 27,
         EngineCrashed { .. } => 28,
+        ReadyClaimed { .. } => 29,
+        ReadyTooEarly { .. } => 30,
+        SparePromoted { .. } => 31,
     }
 }

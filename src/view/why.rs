@@ -91,6 +91,7 @@ pub fn sentence(decision: &Decision, names: &Names) -> Message {
         | DrainEnded { .. }
         | EngineRefused { .. }
         | EngineCrashed { .. } => replicas(verdict, names),
+        ReadyClaimed { .. } | ReadyTooEarly { .. } | SparePromoted { .. } => starts(verdict, names),
         NodeBought { .. } | NoNodeFits { .. } | PoolLimit { .. } | NodeReached { .. } | NodeReleased { .. } => {
             nodes(verdict, names)
         }
@@ -288,6 +289,22 @@ fn replicas(verdict: &Verdict, names: &Names) -> Option<Message> {
                 n => Message::WhyCrashedTogether { group, lost, with: n.into() },
             }
         }
+        _ => return None,
+    })
+}
+
+fn starts(verdict: &Verdict, names: &Names) -> Option<Message> {
+    Some(match verdict {
+        Verdict::ReadyClaimed { group, after } => {
+            Message::WhyReadyClaimed { group: names.group(*group), after: (*after).into() }
+        }
+        Verdict::ReadyTooEarly { group, early, failed: 0, .. } => {
+            Message::WhyReadyTooEarlyUnused { group: names.group(*group), early: (*early).into() }
+        }
+        Verdict::ReadyTooEarly { group, early, failed, .. } => {
+            Message::WhyReadyTooEarly { group: names.group(*group), early: (*early).into(), failed: (*failed).into() }
+        }
+        Verdict::SparePromoted { group } => Message::WhySparePromoted { group: names.group(*group) },
         _ => return None,
     })
 }

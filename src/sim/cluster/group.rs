@@ -71,13 +71,21 @@ pub struct Group {
     pub generation: u32,
     pub crosses_domains: bool,
     pub all_reduce_step: Option<Span>,
+    /// A warm spare: its pods belong to another Deployment, the endpoints do not select them.
+    pub standby: bool,
+    /// Ready by a probe of the container alone: in the endpoints although no engine answers.
+    pub ready_early: bool,
+    /// Since when such a probe says so, and the requests that have failed since.
+    pub claimed_ready: Option<Time>,
+    pub failed_early: u32,
 }
 
 impl Group {
     pub fn alive(&self) -> bool {
         !matches!(self.stage, GroupStage::Draining | GroupStage::Gone)
     }
+    /// In the endpoints of its service. That an engine answers there is another matter.
     pub fn routable(&self) -> bool {
-        self.stage == GroupStage::Serving
+        !self.standby && (self.stage == GroupStage::Serving || (self.ready_early && self.alive()))
     }
 }

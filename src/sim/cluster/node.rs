@@ -1,5 +1,6 @@
 //! A node from purchase to release, and its GPUs.
 
+use super::disk::Disk;
 use crate::sim::catalog::{Gpu, Instance};
 use crate::sim::id::{NodeId, PodId, RackId, ServiceId};
 use crate::sim::setup::Share;
@@ -67,9 +68,9 @@ pub struct Node {
     /// Milli-cores and MiB that pods hold.
     pub cpu_m_used: u32,
     pub mem_mib_used: u32,
-    /// Services whose image and weights are on its disk.
+    /// Services whose image is on its disk.
     pub images: Vec<ServiceId>,
-    pub weights: Vec<ServiceId>,
+    pub disk: Disk,
     /// Makes events of an earlier life stale.
     pub generation: u32,
 }

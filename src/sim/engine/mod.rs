@@ -3,17 +3,19 @@
 //! Data flow: a catalogue entry and the deployment's flags make an [`EngineSpec`]; [`memory`] says
 //! whether the server starts and how much KV cache it has ([`EngineLimits`]); [`StepCost`] says how
 //! long one step takes; [`Replica`] advances a queue of requests over such steps in closed form
-//! and reports [`EngineEvent`]s and [`Reading`]s; [`cold_start`] says how long it takes until the first step;
-//! [`ideal`] says what a request would cost on a well-filled replica.
+//! and reports [`EngineEvent`]s; [`cold_start`] says how long it takes until the first step, and
+//! [`links`] how loaders share what is between them and the bytes; [`ideal`] says what a request
+//! would cost on a well-filled replica.
 //!
-//! Everything is per replica: what several replicas share (links, registries) belongs to the
-//! cluster. Durations inside the engine are `f64` microseconds; whatever leaves it is integer.
+//! Everything is per replica, but for [`links`], whose flows the cluster starts and ends. Durations
+//! inside the engine are `f64` microseconds; whatever leaves it is integer.
 
 mod batch;
 pub mod cold_start;
 pub mod collectives;
 pub mod event;
 pub mod ideal;
+pub mod links;
 pub mod memory;
 pub mod power;
 pub mod queueing;

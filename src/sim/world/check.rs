@@ -24,6 +24,10 @@ pub enum Broken {
     CpuMemory(NodeId),
     #[error("KAI started {bound} of {min_member} pods of {group:?}")]
     PartialGang { group: GroupId, bound: u32, min_member: u32 },
+    #[error("flows over links do not belong to pulls and reads one to one")]
+    Flows,
+    #[error("{0:?} loads in a stage that does not")]
+    Loading(GroupId),
 }
 
 impl World {
@@ -33,7 +37,8 @@ impl World {
         self.meter.ledger.check(self.now)?;
         self.check_requests()?;
         self.check_gpus()?;
-        self.check_gangs()
+        self.check_gangs()?;
+        self.check_loading()
     }
 
     fn check_requests(&self) -> Result<(), Broken> {

@@ -52,8 +52,10 @@ impl World {
             Command::DeleteGroup { group } => {
                 let service = self.group(group).service;
                 let grace = self.grace(service);
-                let s = self.service_mut(service);
-                s.wanted = s.wanted.saturating_sub(1);
+                if !self.group(group).standby {
+                    let s = self.service_mut(service);
+                    s.wanted = s.wanted.saturating_sub(1);
+                }
                 self.start_drain(group, DrainCause::ScaledDown, grace);
             }
             Command::InjectSpike { service, requests, over, long_prompt_tokens } => {
@@ -189,9 +191,12 @@ impl World {
 
     /// Gateway, engine, start, drain and metrics: read where they are used, but for what is in
     /// force at once.
-    pub(super) fn set_serving_param(&mut self, param: Param) {
-        if param == Param::Scheduling {
-            self.set_scheduling();
+    fn set_serving_param(&mut self, param: Param) {
+        match param {
+            Param::Scheduling => self.set_scheduling(),
+            Param::WarmReplicas => self.apply_spares(),
+            Param::NodeCache => self.drop_node_caches(),
+            _ => {}
         }
     }
 }

@@ -32,6 +32,7 @@ impl World {
             return;
         }
         self.count_held(group);
+        self.stop_loading(group);
         let in_flight = self.in_flight(group);
         let serving = self.group(group).engine.is_some();
         let running = serving || matches!(self.group(group).stage, GroupStage::Weights | GroupStage::WarmUp);

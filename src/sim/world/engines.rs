@@ -38,6 +38,8 @@ impl World {
     /// early, or terminating) answers with an error.
     pub(super) fn submit(&mut self, id: RequestId, group: GroupId) {
         if !self.accepts(group) {
+            let g = self.group_mut(group);
+            g.failed_early += u32::from(g.ready_early);
             self.try_again_or_end(id, Outcome::Failed);
             return;
         }
@@ -347,7 +349,7 @@ impl World {
 
     /// Ready replicas and all replicas of a service.
     pub(super) fn replica_counts(&self, service: ServiceId) -> (u32, u32) {
-        let groups = self.service(service).groups.iter().map(|g| self.group(*g));
+        let groups = self.service(service).groups.iter().map(|g| self.group(*g)).filter(|g| !g.standby);
         let ready = groups.clone().filter(|g| g.routable()).count() as u32;
         (ready, groups.filter(|g| g.alive()).count() as u32)
     }
@@ -356,7 +358,7 @@ impl World {
     pub(super) fn serving_groups(&self, service: ServiceId) -> impl Iterator<Item = GroupId> + '_ {
         self.service(service).groups.iter().copied().filter(|g| {
             let g = self.group(*g);
-            g.engine.is_some() && g.pods.iter().all(|p| self.pod(*p).phase == PodPhase::Bound)
+            g.engine.is_some() && !g.standby && g.pods.iter().all(|p| self.pod(*p).phase == PodPhase::Bound)
         })
     }
 }

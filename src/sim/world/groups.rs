@@ -3,7 +3,6 @@
 use super::World;
 use crate::sim::cluster::{DrainCause, Group, Pod, PodPhase};
 use crate::sim::decision::{Tone, Verdict, Who};
-use crate::sim::event::Event;
 use crate::sim::id::{GroupId, NodeId, PodId, ServiceId};
 use crate::sim::money::Microusd;
 use crate::sim::param::Param;
@@ -69,6 +68,10 @@ impl World {
             generation: 0,
             crosses_domains: false,
             all_reduce_step: None,
+            standby: false,
+            ready_early: false,
+            claimed_ready: None,
+            failed_early: 0,
         });
         self.service_mut(service).groups.push(id);
         self.wake_scheduler();
@@ -107,7 +110,6 @@ impl World {
         n.mem_mib_used += spec.mem_mib;
         n.empty_since = None;
         n.last_pod_event = Some(now);
-        let cached = n.images.contains(&service);
         let p = self.pod_mut(pod);
         p.phase = PodPhase::Bound;
         p.node = Some(node);
@@ -115,10 +117,8 @@ impl World {
         p.unschedulable = false;
         p.nominated = None;
         p.nominated_stage = None;
-        let pull = self.image_pull(node, cached);
-        let p = self.pod_mut(pod);
-        p.wait = Wait { reason: WaitReason::Image, since: now, gpus_missing: 0, until: Some(now + pull) };
-        self.after(pull, Event::ImagePulled { pod });
+        p.wait = Wait { reason: WaitReason::Image, since: now, gpus_missing: 0, until: None };
+        self.start_image(pod);
         self.on_members_changed(group);
     }
 
@@ -163,6 +163,7 @@ impl World {
         self.set_member_waits(group);
         self.refresh_group_gpus(group);
         if complete {
+            self.refresh_image_end(group);
             self.start_weights_if_pulled(group);
         }
     }
@@ -226,26 +227,26 @@ impl World {
         nodes
     }
 
-    /// Makes the number of replicas what is wanted: creates missing ones, stops surplus ones in
-    /// the order of the ReplicaSet controller (without a node, not ready, newest).
+    /// Makes the number of replicas what is wanted: takes over loaded spares, creates missing ones,
+    /// stops surplus ones in the order of the ReplicaSet controller. Then the spares.
     pub(super) fn reconcile(&mut self, service: ServiceId) {
         let wanted = self.service(service).wanted as usize;
-        let alive: Vec<GroupId> =
-            self.service(service).groups.iter().copied().filter(|g| self.group(*g).alive()).collect();
+        let groups = self.service(service).groups.iter().copied();
+        let alive: Vec<GroupId> = groups.filter(|g| self.group(*g).alive() && !self.group(*g).standby).collect();
         for _ in alive.len()..wanted {
-            self.create_group(service);
+            if !self.promote_spare(service) {
+                self.create_group(service);
+            }
         }
         if alive.len() > wanted {
             let mut order = alive.clone();
-            order.sort_by_key(|g| {
-                let g = self.group(*g);
-                (self.bound_pods(g.id) > 0, g.routable(), std::cmp::Reverse(g.created), std::cmp::Reverse(g.id))
-            });
+            order.sort_by_key(|g| self.stop_order(self.group(*g)));
             let grace = self.grace(service);
             for group in order.into_iter().take(alive.len() - wanted) {
                 self.start_drain(group, DrainCause::ScaledDown, grace);
             }
         }
+        self.reconcile_spares(service);
     }
 }
 

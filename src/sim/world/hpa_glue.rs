@@ -79,7 +79,8 @@ impl World {
     /// A replica of several pods scales as one: its leader stands for it.
     fn hpa_view_of(&self, service: ServiceId) -> HpaView {
         let (signal, _) = self.hpa_signal();
-        let groups: Vec<_> = self.service(service).groups.iter().map(|g| self.group(*g)).collect();
+        let groups: Vec<_> =
+            self.service(service).groups.iter().map(|g| self.group(*g)).filter(|g| !g.standby).collect();
         let pods = groups.iter().filter_map(|g| {
             let leader = self.pod(*g.pods.first()?);
             let running = !matches!(g.stage, GroupStage::Pending | GroupStage::Image | GroupStage::Gone);

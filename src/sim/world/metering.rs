@@ -190,6 +190,9 @@ impl World {
     fn collect_dcgm(&mut self, service: ServiceId, before: &BTreeMap<GroupId, u64>, now: Time) {
         for group in self.service(service).groups.clone() {
             let g = self.group(group);
+            if g.standby {
+                continue; // another Deployment's pods
+            }
             let loading = matches!(g.stage, GroupStage::Weights | GroupStage::WarmUp);
             let Some(leader) = g.pods.first().copied().filter(|_| loading || g.engine.is_some()) else { continue };
             let (utilization, memory) = match before.get(&group) {

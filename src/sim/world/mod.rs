@@ -13,6 +13,7 @@ mod gateway;
 mod groups;
 mod handover;
 mod hpa_glue;
+mod image_pulls;
 mod karpenter_glue;
 mod loading;
 mod log;
@@ -23,6 +24,7 @@ mod requests;
 mod setup;
 mod sharing;
 mod snapshot;
+mod spares;
 
 pub use check::Broken;
 pub use requests::Outcome;
@@ -80,6 +82,7 @@ pub struct World {
     /// The paces on shared GPUs are being set.
     #[serde(skip)]
     settling: bool,
+    loading: loading::Loading,
 }
 
 impl World {
@@ -174,6 +177,8 @@ impl World {
             Event::EndpointGone { group, generation } => self.on_endpoint_gone(group, generation),
             Event::Retry { request, serial } => self.on_retry(request, serial),
             Event::KvArrived { request, serial } => self.on_kv_arrived(request, serial),
+            Event::LinkEnd { generation } => self.on_link_end(generation),
+            Event::ImageUnpacked { node, service, generation } => self.on_image_unpacked(node, service, generation),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::sim::catalog::{self, Instance};
-use crate::sim::cluster::{DrainCause, GpuSlot, Leave, Node, PodPhase};
+use crate::sim::cluster::{Disk, DrainCause, GpuSlot, Leave, Node, PodPhase};
 use crate::sim::decision::{Tone, Verdict, Who};
 use crate::sim::event::Event;
 use crate::sim::id::{GroupId, NodeId, RackId};
@@ -45,7 +45,7 @@ impl World {
             cpu_m_used: 0,
             mem_mib_used: 0,
             images: Vec::new(),
-            weights: Vec::new(),
+            disk: Disk::of(instance),
             generation: 0,
         });
         self.queue.push(first.1, Event::NodeStageEnd { node: id, generation: 0 });
@@ -168,6 +168,7 @@ impl World {
     /// Gives a node back: the price meter stops.
     fn release_node(&mut self, node: NodeId) {
         let now = self.now;
+        self.stop_pulls(node);
         self.stop_meter(node);
         let n = self.node_mut(node);
         n.stage = NodeStage::Released;
@@ -186,6 +187,7 @@ impl World {
     /// Puts an empty node into another rack; it is paid for while it boots again there.
     fn carry_node(&mut self, node: NodeId, rack: RackId) {
         let now = self.now;
+        self.stop_pulls(node);
         let gpu_count = self.node(node).instance.gpu_count;
         let stages = self.bring_up_stages(gpu_count, Stage::Booting);
         let n = self.node_mut(node);

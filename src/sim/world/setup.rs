@@ -61,6 +61,7 @@ impl World {
             costs: Vec::new(),
             scratch: Vec::new(),
             settling: false,
+            loading: super::loading::Loading::default(),
             setup: setup.clone(),
         };
         for node in &setup.nodes {
@@ -103,7 +104,7 @@ impl World {
             cpu_m_used: 0,
             mem_mib_used: 0,
             images,
-            weights: Vec::new(),
+            disk: crate::sim::cluster::Disk::of(setup.instance),
             generation: 0,
         });
         let granted = self.meter.ledger.grant(Time::ZERO, id, setup.instance.gpu_count, price_of(setup.instance));
@@ -127,14 +128,10 @@ impl World {
                 return Err(StartError::NoRoom { service: spec.name.clone(), node: name, gpus: spec.gpus() });
             }
             let group = self.create_group(service);
+            self.stock_node(node, service);
             for pod in self.group(group).pods.clone() {
                 self.bind(pod, node);
                 self.pod_mut(pod).image_at = Some(Time::ZERO);
-            }
-            let n = self.node_mut(node);
-            n.weights.push(service);
-            if !n.images.contains(&service) {
-                n.images.push(service);
             }
             self.start_warm(group, spec, name)?;
         }

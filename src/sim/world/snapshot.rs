@@ -150,20 +150,6 @@ impl World {
         Cell { state, pod, group, rank: pod.map(|p| self.pod(p).rank), progress }
     }
 
-    /// Share of image, weights and warm-up that is done, by time.
-    fn loading_progress(&self, group: GroupId) -> f32 {
-        let g = self.group(group);
-        let in_stage = self.now.since(g.stage_since).secs_f64();
-        let (image, weights, warm_up) = (g.image.secs_f64(), g.weights.secs_f64(), g.warm_up.secs_f64());
-        let (done, total) = match g.stage {
-            GroupStage::Image => (0.0, 1.0),
-            GroupStage::Weights => (image + in_stage, image + weights + warm_up),
-            GroupStage::WarmUp => (image + weights + in_stage, image + weights + warm_up),
-            _ => (1.0, 1.0),
-        };
-        (done / total.max(1e-9)).min(1.0) as f32
-    }
-
     fn group_view(&self, id: GroupId) -> GroupView {
         let g = self.group(id);
         let reading = g.engine.as_deref().map(|e| e.reading(self.now));
@@ -195,8 +181,8 @@ impl World {
             kv_usage: reading.map_or(0.0, |r| r.kv_usage() as f32),
             seats: g.engine.as_deref().map_or(0, |e| e.limits().max_num_seqs),
             slowdown: g.engine.as_deref().map_or(1.0, |e| e.slowdown() as f32),
-            standby: false,
-            ready_early: false,
+            standby: g.standby,
+            ready_early: g.ready_early,
             role: match self.setup.services[g.service.index()].role {
                 Role::Monolithic => ReplicaRole::Monolithic,
                 Role::Prefill { .. } => ReplicaRole::Prefill,
