@@ -135,7 +135,7 @@ fn requests(c: &mut Criterion) {
         ("sixty-running", Load { gap_us: 30_000.0, ..LIGHT }),
         ("preempting", Load { gap_us: 60_000.0, kv_blocks: 700, ..LIGHT }),
     ];
-    let mut group = c.benchmark_group("engine-request");
+    let mut group = c.benchmark_group("engine");
     group.throughput(Throughput::Elements(1));
     for (name, load) in loads {
         let mut fleet = Fleet::new(&load);

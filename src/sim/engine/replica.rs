@@ -238,7 +238,10 @@ impl Replica {
     /// `false` if the request is not here. Takes the turns that are due before `now` first.
     pub fn abort(&mut self, now: Time, req: RequestId, out: &mut Vec<EngineEvent>) -> bool {
         self.advance(now, out);
-        if let Some(slot) = self.sequences.find_running(req) {
+        // Clients that give up are mostly the oldest in the queue.
+        if !self.sequences.is_head(req)
+            && let Some(slot) = self.sequences.find_running(req)
+        {
             self.sequences.get_mut(slot).aborted = true;
             self.leaving.push(slot);
             self.cut_span(now);

@@ -180,6 +180,11 @@ impl Sequences {
         self.waiting.front().map(|w| w.slot)
     }
 
+    /// Whether this request is next in the waiting queue.
+    pub fn is_head(&self, req: RequestId) -> bool {
+        self.waiting.front().is_some_and(|w| w.req == req)
+    }
+
     /// Whom a needy running sequence displaces.
     pub fn victim(&self, scheduling: Scheduling) -> Option<u32> {
         match scheduling {
