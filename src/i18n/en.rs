@@ -117,7 +117,7 @@ pub fn text(key: Key) -> &'static str {
         Key::ProblemPlace => "Where",
         Key::ProblemWhat => "What",
         Key::FileKinds => "the lab reads .csv and .jsonl (a request trace), .yaml and .yml (an experiment)",
-        Key::FileTooLarge => "the file has {size} MB, at most {limit} MB are read: keep its first lines",
+        Key::FileTooLarge => "the file has {size} MB, at most {limit} MB are read",
         Key::FileUnreadable => "the browser could not read the file, or it is not text",
         Key::FileMore => "and {n} more",
         Key::OwnScenario => "An experiment of your own.",
@@ -1015,6 +1015,7 @@ pub fn text(key: Key) -> &'static str {
 
         // --- Request traces ---
         Key::TraceReading => "Reading {name}: {share}, {n, plural, one {# request} other {# requests}}",
+        Key::TraceTooLarge => "the file has {size} MB, at most {limit} MB are read: keep its first lines",
         Key::TraceCancelReading => "Cancel",
         Key::TraceTitle => "Use a request trace",
         Key::TraceReadLabel => "What was read",

@@ -853,6 +853,7 @@ catalogue! {
 
     // --- Request traces (reading, form, notes) ---
     TraceReading { name, share, n },
+    TraceTooLarge { size, limit },
     TraceCancelReading,
     TraceTitle,
     TraceReadLabel,

@@ -109,7 +109,8 @@ impl LengthSampler {
                 let last = (list.len() as u64).saturating_sub(1);
                 list.get(self.stream.integer(0, last) as usize).copied().unwrap_or(1)
             }
-            Lengths::Quantiles(known) => at_share(known, self.stream.uniform()).round() as u32,
+            // At least 1, so adding a half and cutting off rounds.
+            Lengths::Quantiles(known) => (at_share(known, self.stream.uniform()) + 0.5) as u32,
         };
         tokens.clamp(1, TOKENS_MAX)
     }

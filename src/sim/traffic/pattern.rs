@@ -110,8 +110,9 @@ pub struct Stage {
     pub to_per_second: Option<f64>,
 }
 
-/// Every day alike, see [`Weekly`] for weekends. The rate rises in a straight line from `from` over `ramp`, stays, and falls over `ramp` until
-/// `to`; between 12:00 and 13:00 it can dip (a quarter of an hour down, half an hour low, a quarter up).
+/// Every day alike; see [`Weekly`] for weekends. The rate rises in a straight line from `from` over
+/// `ramp`, stays, and falls over `ramp` until `to`; between 12:00 and 13:00 it can dip (a quarter of
+/// an hour down, half an hour low, a quarter up).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OfficeDay {

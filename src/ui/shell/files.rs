@@ -78,10 +78,9 @@ fn problem(name: &str, lang: Lang, what: &Text) -> Problem {
     Problem::new(short, plain(&render(&lang, what)))
 }
 
-fn too_large(file: &File, limit: f64) -> Option<Text> {
-    use crate::i18n::Arg::Float;
-    (file.size() > limit)
-        .then(|| Text::FileTooLarge { size: Float(file.size() / MIB, 2), limit: Float(limit / MIB, 2) })
+/// Size and limit in MB, if the file is too large.
+fn too_large(file: &File, limit: f64) -> Option<(Arg, Arg)> {
+    (file.size() > limit).then(|| (Arg::Float(file.size() / MIB, 2), Arg::Float(limit / MIB, 2)))
 }
 
 async fn trace(
@@ -91,8 +90,8 @@ async fn trace(
     progress: &Callback<Option<Progress>>,
     cancelled: &Cell<bool>,
 ) -> Message {
-    if let Some(what) = too_large(file, TRACE_BYTES_MAX) {
-        return refusal(Text::ProblemTrace, vec![problem(name, lang, &what)]);
+    if let Some((size, limit)) = too_large(file, TRACE_BYTES_MAX) {
+        return refusal(Text::ProblemTrace, vec![problem(name, lang, &Text::TraceTooLarge { size, limit })]);
     }
     match pieces(file, name, progress, cancelled).await {
         None => refusal(Text::ProblemTrace, vec![problem(name, lang, &Text::FileUnreadable)]),
@@ -167,8 +166,8 @@ async fn breathe() {
 
 async fn scenario(file: &File, name: &str, lang: Lang) -> Message {
     let refuse = |what: &Text| refusal(Text::ProblemScenario, vec![problem(name, lang, what)]);
-    if let Some(what) = too_large(file, SCENARIO_BYTES_MAX) {
-        return refuse(&what);
+    if let Some((size, limit)) = too_large(file, SCENARIO_BYTES_MAX) {
+        return refuse(&Text::FileTooLarge { size, limit });
     }
     match bytes(file).await.and_then(|b| String::from_utf8(b).ok()) {
         Some(text) => Message::OpenFile { name: name.to_owned(), text },
