@@ -924,6 +924,7 @@ pub fn text(key: Key) -> &'static str {
             "{group} was declared ready {early} too early. {failed, plural, one {# request that was sent to it failed.} other {# requests that were sent to it failed.}}"
         }
         Key::WhyReadyTooEarlyUnused => "{group} was declared ready {early} too early. No request was sent to it.",
+        Key::WhySpareLoaded => "{group} is a warm spare: it stands by, loaded, and gets no requests.",
         Key::WhySparePromoted => "{group} stood by, loaded, and answers from now on. A new spare starts in its place.",
         Key::ColdTitle => "Where the minutes go",
         Key::ColdQuestion => "Four replicas are asked for at once, on nodes that have nothing. When do they answer?",

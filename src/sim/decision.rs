@@ -240,6 +240,10 @@ pub enum Verdict {
         early: Span,
         failed: u32,
     },
+    /// A warm spare is loaded and stands by.
+    SpareLoaded {
+        group: GroupId,
+    },
     /// A warm spare was taken into service.
     SparePromoted {
         group: GroupId,
@@ -302,6 +306,7 @@ impl Decision {
             | Verdict::PoolLimit { group, .. }
             | Verdict::ReadyClaimed { group, .. }
             | Verdict::ReadyTooEarly { group, .. }
+            | Verdict::SpareLoaded { group }
             | Verdict::SparePromoted { group } => (vec![], vec![*group]),
             Verdict::NodeBought { node, .. }
             | Verdict::NodeReached { node, .. }

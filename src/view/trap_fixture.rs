@@ -372,6 +372,7 @@ fn start_verdicts() -> Vec<Verdict> {
         Verdict::ReadyClaimed { group, after: Span::from_secs(3) },
         Verdict::ReadyTooEarly { group, claimed, early, failed: 0 },
         Verdict::ReadyTooEarly { group, claimed, early, failed: 512 },
+        Verdict::SpareLoaded { group },
         Verdict::SparePromoted { group },
     ]
 }
@@ -422,5 +423,6 @@ pub fn kind(verdict: &Verdict) -> usize {
         ReadyClaimed { .. } => 27,
         ReadyTooEarly { .. } => 28,
         SparePromoted { .. } => 29,
+        SpareLoaded { .. } => 30,
     }
 }
