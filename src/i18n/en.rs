@@ -939,7 +939,7 @@ pub fn text(key: Key) -> &'static str {
             "Four readers share the bucket’s link and the file server. A faster client helps one reader; four fill the link with any client. Ask for four more on the same nodes and compare: image, weights and compiled kernels are there."
         }
         Key::ColdHintThree => {
-            "Nothing that is read after 02:10 is ready by 02:12. Go back to the start and keep four warm spares: they load in the ten minutes before, are paid for, and are taken over in an instant."
+            "An image that is pulled after 02:10 is not there by 02:12, whatever the weights do. Go back to the start and keep four warm spares: they load in the ten minutes before, are paid for, and are taken over in an instant."
         }
         Key::EarlyTitle => "Ready too early",
         Key::EarlyQuestion => {
