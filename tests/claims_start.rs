@@ -28,6 +28,34 @@ fn start(id: &str, seed: u64, replicas: i64, set: &[(&str, &str)]) -> Run {
     Run::new(Arc::new(scenario.setup), Vec::new()).expect("starts")
 }
 
+/// Which tasks of an experiment hold at some time of a run, in the order of the file.
+fn tasks_done(id: &str, seed: u64, set: &[(&str, &str)]) -> Vec<bool> {
+    let tasks = scenario::library(id).expect("in the library").expect("readable").tasks;
+    let mut run = start(id, seed, 4, set);
+    let mut done = vec![false; tasks.len()];
+    let mut at = Time::ZERO;
+    while at < run.end() {
+        at += Span::from_secs(5);
+        run.advance(at, usize::MAX);
+        let s = run.world().snapshot();
+        for (done, task) in done.iter_mut().zip(&tasks) {
+            *done |= task.check.holds(&s);
+        }
+    }
+    done
+}
+
+#[test]
+fn the_tasks_are_open_with_the_switches_as_they_are_and_can_be_done() {
+    for seed in [7, 11] {
+        assert_eq!(tasks_done("cold-start", seed, &[]), [true, false, false], "seed {seed}");
+        assert_eq!(tasks_done("cold-start", seed, &[("start.warm", "4")]), [true; 3], "seed {seed}");
+        assert_eq!(tasks_done("ready-too-early", seed, &[]), [true, false], "seed {seed}");
+        let right = [("start.readiness", "engine")];
+        assert_eq!(tasks_done("ready-too-early", seed, &right), [false, true], "seed {seed}");
+    }
+}
+
 /// Stages of one start in seconds: image, weights (process start included), warm-up, and when the
 /// engine answered.
 #[derive(Debug, Clone, Copy)]

@@ -1,10 +1,11 @@
 //! How replicas start in a world: what they share, what nodes keep, what stops with them.
 
+use proptest::prelude::*;
 use seven_of_eight::scenario;
 use seven_of_eight::sim::command::Command;
 use seven_of_eight::sim::decision::Verdict;
 use seven_of_eight::sim::engine::cold_start::{Bottleneck, Stage};
-use seven_of_eight::sim::id::GroupId;
+use seven_of_eight::sim::id::{GroupId, NodeId, RackId, ServiceId};
 use seven_of_eight::sim::param::Param;
 use seven_of_eight::sim::snapshot::GroupStage;
 use seven_of_eight::sim::time::{Span, Time};
@@ -140,7 +141,7 @@ fn services_of_one_model_share_a_nodes_disk_and_nothing_is_kept_with_the_cache_o
     for (cache, weights, warm_up) in [("on", 9.5 + 29.54e9 / 3.2e9, 21.4), ("off", 9.5 + 29.54e9 / 1.2e9, 47.4)] {
         let mut w = world(ONE, &services.join(", "), &format!("start: {{node_cache: {cache}}}"));
         at(&mut w, 300);
-        w.apply(&Command::LaunchGang { service: seven_of_eight::sim::id::ServiceId(1) }).expect("allowed");
+        w.apply(&Command::LaunchGang { service: ServiceId(1) }).expect("allowed");
         at(&mut w, 600);
         let second = ready(&w)[1];
         near(second.1, weights);
@@ -214,8 +215,63 @@ fn spares_are_replaced_counted_apart_and_the_unloaded_go_first() {
 fn releasing_a_node_stops_what_was_on_its_way_to_it() {
     let mut w = world(TWO, &chat("chat", "replicas: 2"), "");
     at(&mut w, 100);
-    w.apply(&Command::ReleaseNode { node: seven_of_eight::sim::id::NodeId(0) }).expect("allowed");
+    w.apply(&Command::ReleaseNode { node: NodeId(0) }).expect("allowed");
     at(&mut w, 200);
     at(&mut w, 900);
     assert_eq!(ready(&w).len(), 2);
+}
+
+/// What changes the way of starts, and what interrupts them.
+fn act() -> impl Strategy<Value = Command> {
+    let start = [Param::WeightsFrom, Param::NodeCache, Param::Restore, Param::Readiness, Param::WarmReplicas];
+    prop_oneof![
+        4 => (prop::sample::select(start.to_vec()), 0i64..4).prop_map(|(param, v)| {
+            let value = if matches!(param, Param::WeightsFrom | Param::WarmReplicas) { v } else { v % 2 };
+            Command::Set { param, value }
+        }),
+        4 => (0i64..9).prop_map(|value| Command::Set { param: Param::ManualReplicas, value }),
+        1 => (0u32..24).prop_map(|g| Command::DeleteGroup { group: GroupId(g) }),
+        1 => (0u32..4, 0u32..2).prop_map(|(n, r)| Command::MoveNode { node: NodeId(n), rack: RackId(r) }),
+        1 => (0u32..4).prop_map(|n| Command::ReleaseNode { node: NodeId(n) }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_interrupts_a_start_nothing_is_left_behind(
+        acts in prop::collection::vec((1u64..150, act()), 1..20),
+        image_cached in any::<bool>(),
+    ) {
+        let text = scenario::library_text("cold-start").expect("there");
+        let racks = "[{name: rack 1, zone: us-east-1a, block: block-1, kind: Network, slots: 6}, \
+                      {name: rack 2, zone: us-east-1a, block: block-1, kind: Network, slots: 6}]";
+        let set = [("length", "3h"), ("racks", racks), ("services[0].image_cached", if image_cached { "true" } else { "false" })];
+        let set: Vec<(String, String)> = set.iter().map(|(p, v)| ((*p).to_owned(), (*v).to_owned())).collect();
+        let scenario = scenario::read(text, &set).unwrap_or_else(|p| panic!("{p:?}"));
+        let mut w = World::new(Arc::new(scenario.setup)).expect("starts");
+        let mut now = Time::ZERO;
+        for (wait, command) in &acts {
+            now += Span::from_secs(*wait);
+            w.advance(now, usize::MAX);
+            prop_assert_eq!(w.check_invariants(), Ok(()));
+            let _ = w.apply(command); // one that does not apply now is refused
+            prop_assert_eq!(w.check_invariants(), Ok(()));
+            for g in &w.snapshot().groups {
+                let loads = matches!(g.stage, GroupStage::Weights | GroupStage::WarmUp);
+                prop_assert_eq!(loads, w.cold_stage(g.id).is_some_and(|s| !matches!(s.stage, Stage::ImagePull | Stage::ImageUnpack)));
+                prop_assert!(!g.standby || (g.running, g.waiting) == (0, 0));
+            }
+        }
+        // Whoever has a node is up in the end: nothing waits for a flow that is gone.
+        let rest = [(Param::WeightsFrom, 0), (Param::Readiness, 0)];
+        for (param, value) in rest {
+            w.apply(&Command::Set { param, value }).expect("allowed");
+        }
+        w.advance(now + Span::from_secs(1500), usize::MAX);
+        prop_assert_eq!(w.check_invariants(), Ok(()));
+        let stuck: Vec<_> = w.snapshot().groups.into_iter().filter(|g| !g.nodes.is_empty() && g.stage != GroupStage::Serving).collect();
+        prop_assert!(stuck.is_empty(), "{:?}", stuck);
+    }
 }

@@ -1098,6 +1098,7 @@ pub fn text(key: Key) -> &'static str {
             "{group} was declared ready {early} too early. {failed, plural, one {# request that was sent to it failed.} other {# requests that were sent to it failed.}}"
         }
         Key::WhyReadyTooEarlyUnused => "{group} was declared ready {early} too early. No request was sent to it.",
+        Key::WhySpareLoaded => "{group} is a warm spare: it stands by, loaded, and gets no requests.",
         Key::WhySparePromoted => "{group} stood by, loaded, and answers from now on. A new spare starts in its place.",
         Key::ColdTitle => "Where the minutes go",
         Key::ColdQuestion => "Four replicas are asked for at once, on nodes that have nothing. When do they answer?",
@@ -1112,7 +1113,7 @@ pub fn text(key: Key) -> &'static str {
             "Four readers share the bucket’s link and the file server. A faster client helps one reader; four fill the link with any client. Ask for four more on the same nodes and compare: image, weights and compiled kernels are there."
         }
         Key::ColdHintThree => {
-            "Nothing that is read after 02:10 is ready by 02:12. Go back to the start and keep four warm spares: they load in the ten minutes before, are paid for, and are taken over in an instant."
+            "An image that is pulled after 02:10 is not there by 02:12, whatever the weights do. Go back to the start and keep four warm spares: they load in the ten minutes before, are paid for, and are taken over in an instant."
         }
         Key::EarlyTitle => "Ready too early",
         Key::EarlyQuestion => {

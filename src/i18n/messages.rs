@@ -904,6 +904,7 @@ catalogue! {
     WhyReadyClaimed { group, after },
     WhyReadyTooEarly { group, early, failed },
     WhyReadyTooEarlyUnused { group, early },
+    WhySpareLoaded { group },
     WhySparePromoted { group },
     ColdTitle,
     ColdQuestion,

@@ -255,6 +255,10 @@ pub enum Verdict {
         early: Span,
         failed: u32,
     },
+    /// A warm spare is loaded and stands by.
+    SpareLoaded {
+        group: GroupId,
+    },
     /// A warm spare was taken into service.
     SparePromoted {
         group: GroupId,
@@ -329,6 +333,7 @@ impl Decision {
             | Verdict::PoolLimit { group, .. }
             | Verdict::ReadyClaimed { group, .. }
             | Verdict::ReadyTooEarly { group, .. }
+            | Verdict::SpareLoaded { group }
             | Verdict::SparePromoted { group } => (vec![], vec![*group]),
             Verdict::NodeBought { node, .. }
             | Verdict::NodeReached { node, .. }

@@ -88,6 +88,7 @@ pub fn milestone(decision: &Decision, names: &Names) -> Option<Message> {
         | Verdict::LongPromptLost { .. }
         | Verdict::ReadyClaimed { .. }
         | Verdict::SparePromoted { .. } => true,
+        Verdict::SpareLoaded { .. } => false,
         Verdict::ReadyTooEarly { failed, .. } => *failed > 0,
         Verdict::Did(_)
         | Verdict::Refused { .. }

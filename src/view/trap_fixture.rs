@@ -380,6 +380,7 @@ fn start_verdicts() -> Vec<Verdict> {
         Verdict::ReadyClaimed { group, after: Span::from_secs(3) },
         Verdict::ReadyTooEarly { group, claimed, early, failed: 0 },
         Verdict::ReadyTooEarly { group, claimed, early, failed: 512 },
+        Verdict::SpareLoaded { group },
         Verdict::SparePromoted { group },
     ]
 }
@@ -432,5 +433,6 @@ pub fn kind(verdict: &Verdict) -> usize {
         ReadyClaimed { .. } => 29,
         ReadyTooEarly { .. } => 30,
         SparePromoted { .. } => 31,
+        SpareLoaded { .. } => 32,
     }
 }

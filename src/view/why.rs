@@ -91,7 +91,9 @@ pub fn sentence(decision: &Decision, names: &Names) -> Message {
         | DrainEnded { .. }
         | EngineRefused { .. }
         | EngineCrashed { .. } => replicas(verdict, names),
-        ReadyClaimed { .. } | ReadyTooEarly { .. } | SparePromoted { .. } => starts(verdict, names),
+        ReadyClaimed { .. } | ReadyTooEarly { .. } | SpareLoaded { .. } | SparePromoted { .. } => {
+            starts(verdict, names)
+        }
         NodeBought { .. } | NoNodeFits { .. } | PoolLimit { .. } | NodeReached { .. } | NodeReleased { .. } => {
             nodes(verdict, names)
         }
@@ -304,6 +306,7 @@ fn starts(verdict: &Verdict, names: &Names) -> Option<Message> {
         Verdict::ReadyTooEarly { group, early, failed, .. } => {
             Message::WhyReadyTooEarly { group: names.group(*group), early: (*early).into(), failed: (*failed).into() }
         }
+        Verdict::SpareLoaded { group } => Message::WhySpareLoaded { group: names.group(*group) },
         Verdict::SparePromoted { group } => Message::WhySparePromoted { group: names.group(*group) },
         _ => return None,
     })

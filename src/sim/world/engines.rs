@@ -6,8 +6,7 @@ use crate::sim::cluster::PodPhase;
 use crate::sim::decision::{Tone, Verdict, Who};
 use crate::sim::engine::collectives::AllReduceCost;
 use crate::sim::engine::{
-    EngineEvent, EngineLimits, EngineSettings, EngineSpec, Fabric, Replica, Scheduling, StepCost, Submission, Work,
-    memory,
+    EngineEvent, EngineSettings, EngineSpec, Fabric, Replica, Scheduling, Submission, Work, memory,
 };
 use crate::sim::id::{GroupId, NodeId, RequestId, ServiceId};
 use crate::sim::param::Param;
@@ -19,8 +18,6 @@ use crate::sim::time::{Span, Time};
 pub(super) const FRONT_END: Span = Span::from_millis(15);
 /// Batch at which the map states what a bridge over the fabric costs a decode step.
 const NOTED_BATCH: u32 = 8;
-/// Step-time models that are kept for further replicas.
-const COSTS_KEPT: usize = 64;
 
 impl World {
     /// A list for an engine's events whose memory is used again.
@@ -80,9 +77,9 @@ impl World {
         self.after_engine(group, events);
     }
 
-    /// Requests that a replica has, waiting or running.
+    /// Requests that a replica has: waiting, running, or computed and not yet handed over.
     pub(super) fn in_flight(&self, group: GroupId) -> u32 {
-        self.group(group).engine.as_deref().map_or(0, |e| e.running() + e.waiting())
+        self.group(group).engine.as_deref().map_or(0, |e| e.running() + e.waiting() + e.held())
     }
 
     pub(super) fn on_engine(&mut self, group: GroupId) {
@@ -104,7 +101,7 @@ impl World {
         let g = self.group(group);
         let Some(engine) = g.engine.as_deref() else { return };
         let (due, running, waiting) = (engine.next_due(), engine.running(), engine.waiting());
-        let busy = !engine.is_idle();
+        let (busy, held) = (!engine.is_idle(), engine.held());
         let service = g.service;
         self.engines_due.set(group, due);
         self.service_mut(service).endpoints.report(group, running, waiting);
@@ -115,7 +112,7 @@ impl World {
         } else if matches!(self.setup.services[service.index()].share, Some(Share::Mps(_))) {
             self.neighbours_changed(group);
         }
-        if !busy && self.group(group).drain.is_some_and(|d| d.terminated) {
+        if !busy && held == 0 && self.group(group).drain.is_some_and(|d| d.terminated) {
             self.finish_drain(group);
         }
     }
@@ -283,7 +280,7 @@ impl World {
         let started = started.and_then(|limits| self.room_beside_neighbours(group, &spec, &settings).map(|()| limits));
         match started {
             Ok(limits) => {
-                let Some(cost) = self.step_cost(&spec, &limits) else { return };
+                let Ok(cost) = self.costs.get(&spec, &limits) else { return };
                 let mut replica = Replica::new(cost, limits);
                 replica.set_scheduling(self.now, self.scheduling(), &mut Vec::new());
                 self.group_mut(group).engine = Some(Box::new(replica));
@@ -320,19 +317,6 @@ impl World {
             }
             self.after_engine(group, events);
         }
-    }
-
-    /// The step-time model of a spec: replicas that are alike share its tables.
-    fn step_cost(&mut self, spec: &EngineSpec, limits: &EngineLimits) -> Option<StepCost> {
-        if let Some((_, _, cost)) = self.costs.iter().find(|(s, l, _)| s == spec && l == limits) {
-            return Some(cost.clone());
-        }
-        let cost = StepCost::for_limits(spec, limits).ok()?;
-        if self.costs.len() == COSTS_KEPT {
-            self.costs.remove(0);
-        }
-        self.costs.push((*spec, *limits, cost.clone()));
-        Some(cost)
     }
 
     /// Whether tensor parallelism leaves the NVLink domain, and what that costs a decode step.

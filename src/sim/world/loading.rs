@@ -10,14 +10,14 @@
 use super::World;
 use super::check::Broken;
 use super::image_pulls::{Pull, PullAt};
+use super::node_files::{compiled, file_of};
 use crate::sim::catalog::Instance;
-use crate::sim::cluster::{Kept, PodPhase};
+use crate::sim::cluster::PodPhase;
 use crate::sim::decision::{Tone, Verdict, Who};
-use crate::sim::engine::EngineSpec;
 use crate::sim::engine::cold_start::{self, Bottleneck, ColdStage, Stage, WeightSource};
 use crate::sim::engine::links::{FlowId, Held, Links};
 use crate::sim::event::Event;
-use crate::sim::id::{GroupId, NodeId, PodId, ServiceId};
+use crate::sim::id::{GroupId, NodeId, PodId};
 use crate::sim::param::Param;
 use crate::sim::snapshot::GroupStage;
 use crate::sim::time::{Span, Time};
@@ -197,26 +197,6 @@ impl World {
         self.links_changed();
     }
 
-    fn source_on(&self, node: NodeId, kept: Kept) -> WeightSource {
-        if self.keeps_files() && self.node(node).disk.holds(kept) {
-            return WeightSource::LocalNvme;
-        }
-        match self.policy.choice(Param::WeightsFrom) {
-            "streamer" => WeightSource::ObjectStoreStreamer,
-            "files" => WeightSource::SharedFiles,
-            "block_volume" => WeightSource::BlockVolume,
-            _ => WeightSource::ObjectStore,
-        }
-    }
-
-    fn restores(&self) -> bool {
-        self.policy.choice(Param::Restore) == "on"
-    }
-
-    fn keeps_files(&self) -> bool {
-        self.policy.choice(Param::NodeCache) == "on"
-    }
-
     /// A flow that was no image is over: a node has read its file.
     pub(super) fn on_read(&mut self, flow: FlowId) {
         let found = self.loading.starts.iter_mut().find_map(|(group, start)| match &mut start.at {
@@ -275,10 +255,6 @@ impl World {
         self.enter_stage(group, GroupStage::WarmUp, Some(length));
     }
 
-    fn compile_cached(&self, group: GroupId, spec: &EngineSpec) -> bool {
-        self.keeps_files() && self.group_nodes(group).iter().all(|n| self.node(*n).disk.holds(compiled(spec)))
-    }
-
     /// The engine is up, or it refuses to start.
     fn end_warm_up(&mut self, group: GroupId) {
         let now = self.now;
@@ -291,6 +267,9 @@ impl World {
         self.start_engine(group);
         if self.group(group).engine.is_some() {
             self.end_early_readiness(group);
+            if self.group(group).standby {
+                self.log(Who::Kubelet, Verdict::SpareLoaded { group }, Tone::Neutral);
+            }
         } else {
             self.group_mut(group).ready_early = false;
             self.loading.starts.insert(group, Start { since: now, at: At::BackOff, compile_cached: false });
@@ -430,59 +409,6 @@ impl World {
             }
         }
     }
-
-    /// With a probe of the container alone, the endpoints have a replica as soon as it runs.
-    fn claim_ready(&mut self, group: GroupId) {
-        let now = self.now;
-        let g = self.group_mut(group);
-        g.ready_early = true;
-        g.claimed_ready = Some(now);
-        let (after, standby) = (now.since(g.created), g.standby);
-        if !standby {
-            self.log(Who::Kubelet, Verdict::ReadyClaimed { group, after }, Tone::Bad);
-            self.join_endpoints(group);
-        }
-    }
-
-    fn end_early_readiness(&mut self, group: GroupId) {
-        let now = self.now;
-        let g = self.group_mut(group);
-        g.ready_early = false;
-        let Some(claimed) = g.claimed_ready.take() else { return };
-        let (failed, standby) = (std::mem::take(&mut g.failed_early), g.standby);
-        if !standby {
-            let tone = if failed > 0 { Tone::Bad } else { Tone::Neutral };
-            let verdict = Verdict::ReadyTooEarly { group, claimed, early: now.since(claimed), failed };
-            self.log(Who::Engine, verdict, tone);
-        }
-    }
-
-    /// Puts on a node what a replica of this service leaves there after it has run.
-    pub(super) fn stock_node(&mut self, node: NodeId, service: ServiceId) {
-        let setup = self.setup.clone();
-        let s = &setup.services[service.index()];
-        let (keeps, restore) = (self.keeps_files(), self.restores());
-        let n = self.node_mut(node);
-        if !n.images.contains(&service) {
-            n.images.push(service);
-        }
-        if keeps {
-            let mut spec = EngineSpec::new(s.model, n.gpu, s.gpus());
-            spec.weight_dtype = s.weight_dtype;
-            let (kept, bytes) = file_of(if restore { Stage::CheckpointRead } else { Stage::WeightsRead }, &spec);
-            n.disk.keep(kept, bytes);
-            n.disk.keep(compiled(&spec), 0);
-        }
-    }
-
-    /// The node cache was switched off: nothing is kept.
-    pub(super) fn drop_node_caches(&mut self) {
-        if !self.keeps_files() {
-            for n in &mut self.nodes {
-                n.disk.clear();
-            }
-        }
-    }
 }
 
 impl Loading {
@@ -515,21 +441,6 @@ impl World {
         let lost = self.living_groups().find(|g| loads(&g.id) && !self.loading.starts.contains_key(&g.id));
         lost.map_or(Ok(()), |g| Err(Broken::Loading(g.id)))
     }
-}
-
-/// What a stage reads, and its size.
-fn file_of(stage: Stage, spec: &EngineSpec) -> (Kept, u64) {
-    let (model, dtype) = (spec.model.id, spec.weight_dtype);
-    match stage {
-        Stage::CheckpointRead => {
-            (Kept::Checkpoint { model, dtype, gpu: spec.gpu.id, gpus: spec.gpus() }, cold_start::checkpoint_bytes(spec))
-        }
-        _ => (Kept::Weights { model, dtype }, spec.model.weight_bytes(dtype)),
-    }
-}
-
-fn compiled(spec: &EngineSpec) -> Kept {
-    Kept::Compiled { model: spec.model.id, dtype: spec.weight_dtype, gpu: spec.gpu.id, gpus: spec.gpus() }
 }
 
 fn total(stages: &[(Stage, Span)]) -> Span {

@@ -18,8 +18,10 @@ mod karpenter_glue;
 mod loading;
 mod log;
 mod metering;
+mod node_files;
 mod nodes;
 mod placement_glue;
+mod readiness;
 mod requests;
 mod setup;
 mod sharing;
@@ -33,7 +35,8 @@ pub use setup::StartError;
 use super::cluster::{Group, Node, Pod, Rack};
 use super::decision::Decision;
 use super::due::DueTimes;
-use super::engine::{EngineEvent, EngineLimits, EngineSpec, StepCost};
+use super::engine::EngineEvent;
+use super::engine::step::StepCosts;
 use super::event::Event;
 use super::id::{GroupId, NodeId, PodId, ServiceId};
 use super::param::Policy;
@@ -75,7 +78,7 @@ pub struct World {
     nodes_bought: u64,
     /// Step-time models in use, by what they were made from.
     #[serde(skip)]
-    costs: Vec<(EngineSpec, EngineLimits, StepCost)>,
+    costs: StepCosts,
     /// Memory for an engine's events, used again and again.
     #[serde(skip)]
     scratch: Vec<EngineEvent>,

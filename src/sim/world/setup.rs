@@ -58,7 +58,7 @@ impl World {
             meter: Metering::new(&setup.services),
             log: log::DecisionLog::default(),
             nodes_bought: 0,
-            costs: Vec::new(),
+            costs: Default::default(),
             scratch: Vec::new(),
             settling: false,
             loading: super::loading::Loading::default(),
