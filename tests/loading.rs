@@ -207,7 +207,7 @@ fn spares_are_replaced_counted_apart_and_the_unloaded_go_first() {
     // A person who deletes a spare does not change what the service wants.
     let spare = w.snapshot().groups.iter().find(|g| g.standby).expect("one").id;
     w.apply(&Command::DeleteGroup { group: spare }).expect("allowed");
-    at(&mut w, 320);
+    at(&mut w, 330);
     assert_eq!((w.snapshot().services[0].replicas_wanted, spares(&w).len()), (2, 1));
 }
 

@@ -256,7 +256,8 @@ impl Terms {
             }
         }
         let batches = batches.min(BATCHES_MAX);
-        self.head_table = counts(batches).map(|m| self.head_us(m)).collect();
+        // One more: a prompt that is completed beside a full batch samples a token too.
+        self.head_table = counts(batches + 1).map(|m| self.head_us(m)).collect();
         self.decode_table = counts(batches).map(|b| self.base(b, &PrefillWork::default())).collect();
     }
 

@@ -325,6 +325,24 @@ impl Ledger {
         Ok(())
     }
 
+    /// The states of all parts of a node, GPU by GPU, each GPU with `parts` of them; those that have
+    /// changed are switched.
+    ///
+    /// # Errors
+    /// If the node is not there.
+    pub fn set_states(&mut self, now: Time, node: NodeId, parts: u32, states: &[GpuState]) -> Result<(), LedgerError> {
+        let now = self.advance(now);
+        let account = self.nodes.get_mut(&node).ok_or(LedgerError::UnknownNode(node))?;
+        let rate = account.rate();
+        let meters = account.meters.iter_mut().flat_map(|gpu| gpu.iter_mut().take(parts as usize));
+        for (meter, state) in meters.zip(states) {
+            if meter.state != *state {
+                meter.switch(now, *state, rate, &mut account.totals);
+            }
+        }
+        Ok(())
+    }
+
     /// Divides a GPU anew: a state and a weight per slice. Parts go by weight, rounded down, and
     /// the last slice takes what is left.
     ///

@@ -44,6 +44,9 @@ pub struct Metering {
     series: Vec<Series>,
     /// Ideal GPU time of the requests that met their SLO.
     ideal: Span,
+    /// Memory for the states of one node's GPUs, used again and again.
+    #[serde(skip)]
+    states: Vec<GpuState>,
     #[serde(skip)]
     ideal_costs: Vec<Option<IdealCost>>,
 }
@@ -56,6 +59,7 @@ impl Metering {
             dcgm: None,
             series: (0..Track::COUNT).map(|_| Series::new(SAMPLE_EVERY, SAMPLES_KEPT)).collect(),
             ideal: Span::ZERO,
+            states: Vec::new(),
             ideal_costs: services.iter().map(ideal_cost).collect(),
         }
     }
@@ -113,17 +117,21 @@ impl World {
 
     /// Switches the meters of a node's GPUs whose state has changed.
     pub(super) fn refresh_node_gpus(&mut self, node: NodeId) {
-        let now = self.now;
-        let parts = self.node(node).parts_per_gpu();
-        for i in 0..self.node(node).gpus.len() {
-            let state = self.gpu_state(node, self.node(node).gpus[i].pod);
-            let (gpu, part) = (i as u32 / parts, i as u32 % parts);
-            let current = self.meter.ledger.meters(node, gpu).and_then(|m| m.get(part as usize)).map(|m| m.state);
-            if current.is_some_and(|c| c != state) {
-                let switched = self.meter.ledger.switch_slice(now, node, gpu, part, state);
-                debug_assert!(switched.is_ok(), "meter of a granted node");
-            }
+        let mut states = std::mem::take(&mut self.meter.states);
+        states.clear();
+        let mut last: Option<(Option<PodId>, GpuState)> = None;
+        for slot in &self.node(node).gpus {
+            let state = match last {
+                Some((pod, state)) if pod == slot.pod => state,
+                _ => self.gpu_state(node, slot.pod),
+            };
+            last = Some((slot.pod, state));
+            states.push(state);
         }
+        let parts = self.node(node).parts_per_gpu();
+        // A node that the cloud has not granted yet has no account.
+        let _ = self.meter.ledger.set_states(self.now, node, parts, &states);
+        self.meter.states = states;
     }
 
     pub(super) fn start_meter(&mut self, node: NodeId) {
