@@ -123,6 +123,7 @@ impl Builder {
             wait: None,
             crosses_domains: false,
             all_reduce_per_step: None,
+            tokens_per_s: None,
         });
         id
     }

@@ -185,6 +185,6 @@ impl World {
     /// Gateway, engine, start, drain and metrics: read where they are used, but for what is in
     /// force at once.
     fn set_serving_param(&mut self, param: Param) {
-        let _ = param;
+        self.set_metrics_param(param);
     }
 }

@@ -226,6 +226,7 @@ impl World {
                 let (service, long, tokens) = (request.service, request.long, request.prompt_tokens);
                 let ttft = at.since(request.arrived) + FRONT_END;
                 self.service_mut(service).ttft.record(at, ttft);
+                self.meter.path.observe_ttft(service, ttft);
                 if long {
                     self.log(Who::Engine, Verdict::LongPromptAnswered { service, tokens, after: ttft }, Tone::Good);
                 }
@@ -253,6 +254,7 @@ impl World {
         let gaps = u64::from(output_tokens.saturating_sub(1)).max(1);
         let tpot = Span(at.since(first).0 / gaps);
         let met = ttft <= spec.slo_ttft && tpot <= spec.slo_tpot;
+        self.meter.path.observe_tpot(request.service, tpot);
         if met {
             let (service, prompt) = (request.service, request.prompt_tokens);
             self.meter.add_ideal(service, prompt, output_tokens);

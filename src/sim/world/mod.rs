@@ -17,6 +17,10 @@ mod metering;
 mod nodes;
 mod placement_glue;
 mod requests;
+mod sampling;
+mod scraping;
+#[cfg(test)]
+mod scraping_test;
 mod setup;
 mod snapshot;
 
