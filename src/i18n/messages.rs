@@ -862,7 +862,7 @@ catalogue! {
     ServingChange { param, value },
     ServingChangedRow,
     ServingNothing,
-    ServingAll { answered },
+    ServingAll,
     ServingWait { n },
     ServingTurnedAway { n },
     ServingTurnedAwayBy { n, limits },

@@ -6,6 +6,7 @@ use super::names::Names;
 use super::words::{choice, gpu_minutes, node_stage, then, wait, whole_seconds};
 use crate::i18n::{Arg, Message};
 use crate::sim::decision::Tone;
+use crate::sim::metrics::Scaling;
 use crate::sim::money::Microusd;
 use crate::sim::param::{Layer, Param, ParamError, Policy};
 use crate::sim::snapshot::{GroupStage, GroupView, HpaLimit, HpaView, NodeStage, ServiceView, Snapshot};
@@ -128,7 +129,8 @@ pub fn verdict(layer: Layer, snapshot: &Snapshot) -> (Tone, Message) {
     match layer {
         Layer::Nodes => nodes_verdict(snapshot),
         Layer::Placement => placement_verdict(snapshot),
-        Layer::Replicas | Layer::Serving => replicas_verdict(snapshot),
+        Layer::Replicas => replicas_verdict(snapshot),
+        Layer::Serving => super::serving::verdict(snapshot),
     }
 }
 
@@ -282,11 +284,7 @@ pub fn replicas_verdict(snapshot: &Snapshot) -> (Tone, Message) {
 
 /// The most that a signal can read, in thousandths of its unit; `None` without a bound.
 fn most_milli(signal: i64) -> Option<i64> {
-    match target_param(signal) {
-        Param::TargetPercent => Some(100_000),
-        Param::TargetKv => Some(1_000),
-        _ => None,
-    }
+    Scaling::of(signal).most_milli
 }
 
 fn hpa_verdict(snapshot: &Snapshot, service: &ServiceView, hpa: &HpaView, reading: &Reading) -> (Tone, Message) {

@@ -1,6 +1,7 @@
 //! The numbers of one selected node or group, as rows of label and value.
 
 use super::names::Names;
+use super::replica;
 use super::words::{gpu_minutes, gpu_use, group_stage, node_stage, wait, who};
 use crate::i18n::{Arg, Message};
 use crate::sim::decision::Who;
@@ -49,6 +50,9 @@ pub fn node(node: &NodeView, snapshot: &Snapshot, names: &Names) -> Inspected {
         (Message::InspectPrice, word(Arg::MoneyPerHour(node.price_per_hour))),
         (Message::InspectOwner, if node.managed { who(Who::Karpenter) } else { Message::InspectOwnerOther }),
     ];
+    if let Some(share) = &node.share_label {
+        rows.push((Message::InspectShare, word(share.clone())));
+    }
     let uses = GpuUse::ALL.iter().filter_map(|state| {
         let n = node.cells.iter().filter(|c| c.state == *state).count();
         (n > 0).then(|| Message::InspectGpusValue { n: n.into(), state: gpu_use(*state).0.into() })
@@ -103,9 +107,21 @@ pub fn group(group: &GroupView, snapshot: &Snapshot, names: &Names) -> Inspected
         let value = Message::InspectBurntValue { gpu_minutes, cost: group.held_cost.into() };
         rows.push((Message::InspectBurnt, value));
     }
-    rows.push((Message::InspectRunning, word(group.running)));
+    if let Some(role) = replica::role(group.role) {
+        rows.push((Message::InspectRole, role));
+    }
+    if let Some(note) = replica::note(group) {
+        rows.push((Message::InspectNote, note));
+    }
+    rows.push((Message::InspectRunning, replica::seats(group).unwrap_or_else(|| word(group.running))));
     rows.push((Message::InspectWaiting, word(group.waiting)));
     rows.push((Message::InspectKv, word(Arg::Percent(f64::from(group.kv_usage)))));
+    if let Some(tokens) = replica::tokens(group) {
+        rows.push((Message::InspectTokens, Message::ReplicaTokens { tokens }));
+    }
+    if replica::is_slowed(group) {
+        rows.push((Message::InspectSlowdown, Message::InspectSlowdownValue { times: replica::times(group) }));
+    }
     if group.pods_total > 1 && group.stage != GroupStage::Pending {
         let value = match (group.crosses_domains, group.all_reduce_per_step) {
             (false, _) => Message::InspectDomainsOne,

@@ -313,6 +313,26 @@ impl MetricPath {
         self.pods.range(range).map(|((_, pod), series)| (*pod, series))
     }
 
+    /// Sums of every gauge and of the output tokens' rate over the pods, in one walk.
+    pub fn sweep(&self, now: Time, service: ServiceId) -> Sweep {
+        let mut sweep = Sweep::default();
+        let fresh = |target: &Target| {
+            let (measured, at) = target.scraped?;
+            (!target.ended && now.since(at) <= self.settings.lookback).then_some(measured.page)
+        };
+        for (_, series) in self.pods_of(service) {
+            if let Some(page) = fresh(&series.dcgm) {
+                (0..PAGE).for_each(|i| add(&mut sweep.dcgm[i], page.get(i)));
+            }
+            if let Some(page) = fresh(&series.engine) {
+                (0..COUNTERS_FROM).for_each(|i| add(&mut sweep.engine[i], page.get(i)));
+            }
+            let tokens = self.answer(now, series, Signal::TokensPerSecond).sample();
+            add(&mut sweep.tokens_per_s, tokens.map(|s| s.value));
+        }
+        sweep
+    }
+
     /// `sum(...)` over the pods; `None` when the query has no result.
     pub fn query_sum(&self, now: Time, service: ServiceId, signal: Signal) -> Option<f64> {
         self.fold(now, service, signal).map(|(sum, _)| sum)
@@ -353,6 +373,40 @@ impl MetricPath {
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+type Sum = (f64, u32);
+
+fn add(sum: &mut Sum, value: Option<f64>) {
+    if let Some(value) = value {
+        *sum = (sum.0 + value, sum.1 + 1);
+    }
+}
+
+/// Sums over the pods of a service; see [`MetricPath::sweep`].
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Sweep {
+    dcgm: [Sum; PAGE],
+    engine: [Sum; COUNTERS_FROM],
+    tokens_per_s: Sum,
+}
+
+impl Sweep {
+    /// `avg(...)` over the pods that have the gauge; `None` without any, and for other signals.
+    pub fn mean(&self, signal: Signal) -> Option<f64> {
+        let Kind::Gauge(place) = signal.kind() else { return None };
+        let sums: &[Sum] = match signal.exporter() {
+            Exporter::Dcgm => &self.dcgm,
+            Exporter::Engine => &self.engine,
+            Exporter::Service => return None,
+        };
+        sums.get(place).filter(|(_, n)| *n > 0).map(|(sum, n)| sum / f64::from(*n))
+    }
+
+    /// Output tokens per second of all pods.
+    pub fn tokens_per_s(&self) -> Option<f64> {
+        Some(self.tokens_per_s).filter(|(_, n)| *n > 0).map(|(sum, _)| sum)
     }
 }
 
@@ -499,6 +553,10 @@ mod tests {
         assert_eq!(path.query_sum(at(6), SERVICE, Signal::QueueDepth), Some(8.0));
         assert_eq!(path.query_mean(at(6), SERVICE, Signal::QueueDepth), Some(4.0));
         assert_eq!(path.query_sum(at(6), SERVICE, Signal::GpuUtilization), None);
+        let sweep = path.sweep(at(6), SERVICE);
+        assert_eq!(sweep.mean(Signal::QueueDepth), Some(4.0), "what the single query says");
+        assert_eq!((sweep.mean(Signal::GpuUtilization), sweep.mean(Signal::TtftP99)), (None, None));
+        assert_eq!(path.sweep(at(400), SERVICE).mean(Signal::QueueDepth), None, "past the look-back");
     }
 
     /// A counter that grows by `per_s`, scraped every `every` seconds from `from` until `until`.
@@ -520,6 +578,7 @@ mod tests {
             let rate = path.query(at(until), key(Signal::TokensPerSecond, 1)).sample().unwrap().value;
             let error = if every < 4 { 2.0 } else { 1e-9 };
             assert!((rate - 40.0).abs() < error, "{every}: {rate}");
+            assert_eq!(path.sweep(at(until), SERVICE).tokens_per_s(), Some(rate));
             assert!(path.pods.values().all(|s| s.totals.len() <= 17), "{every}");
         }
     }

@@ -7,7 +7,7 @@ use crate::sim::id::{GroupId, ServiceId};
 use crate::sim::metrics::Signal;
 use crate::sim::metrics::histogram::WindowedLatency;
 use crate::sim::metrics::ledger::PARTS_PER_GPU;
-use crate::sim::metrics::scrape::SeriesKey;
+use crate::sim::metrics::scrape::{SeriesKey, Sweep};
 use crate::sim::metrics::series::Series;
 use crate::sim::metrics::strip::{Fold, Strip};
 use crate::sim::series_view::{Point, ServiceTrack, Track};
@@ -72,17 +72,18 @@ impl World {
             self.push(Track::Gpus(i as u8), *p as f64 / PARTS_PER_GPU as f64);
         }
         for service in ids.take(SERVICES_MAX) {
-            let values = ServiceTrack::ALL.map(|track| self.track_value(service, track));
+            let sweep = self.meter.path.sweep(self.now, service);
+            let values = ServiceTrack::ALL.map(|track| self.track_value(service, track, &sweep));
             if let Some(strip) = self.meter.samples.services.get_mut(service.index()) {
                 strip.push(self.now, values);
             }
         }
     }
 
-    fn track_value(&self, service: ServiceId, track: ServiceTrack) -> Option<f64> {
+    fn track_value(&self, service: ServiceId, track: ServiceTrack, sweep: &Sweep) -> Option<f64> {
         let (now, path) = (self.now, &self.meter.path);
         match track {
-            ServiceTrack::TokensPerSecond => path.query_sum(now, service, Signal::TokensPerSecond),
+            ServiceTrack::TokensPerSecond => sweep.tokens_per_s(),
             ServiceTrack::TtftP95 | ServiceTrack::TtftP99 | ServiceTrack::TpotP95 => {
                 path.query_service(now, service, track.signal()?).map(|s| s.value)
             }
@@ -95,7 +96,7 @@ impl World {
             ServiceTrack::ExactTtftP99 => {
                 self.service(service).ttft.window_quantile_us(now, 0.99).map(|us| us as f64 / 1e6)
             }
-            _ => self.signal_mean(service, track.signal()?),
+            _ => sweep.mean(track.signal()?),
         }
     }
 
