@@ -67,10 +67,6 @@ pub fn text(key: Key) -> &'static str {
         Key::UnitGpus => "paid GPUs",
         Key::LineWaiting => "waiting",
         Key::LineArrivals => "arriving",
-        Key::LineGpuUtilization => "GPU util.",
-        Key::LineGpuMemory => "GPU mem.",
-        Key::LineQueueShare => "queue",
-        Key::LineKvUsage => "KV cache",
         Key::LineRawDesired => "raw wish",
         Key::LineDesired => "after limits",
         Key::LineReady => "ready",
@@ -84,7 +80,6 @@ pub fn text(key: Key) -> &'static str {
         Key::SumQueue => {
             "{waiting, plural, one {# request waits} other {# requests wait}}, {arrivals} per second arrive."
         }
-        Key::SumSignals => "{service}: utilization {gpu}, memory {memory}, queue {queue} of target, KV {kv}.",
         Key::SumReplicas => "{service}: wished {raw}, after limits {desired}, ready {ready}.",
         Key::SumTtftMet => "{service}: {p99}, within the SLO of {slo}.",
         Key::SumTtftMissed => "{service}: {p99}, over the SLO of {slo}.",
@@ -941,7 +936,6 @@ pub fn text(key: Key) -> &'static str {
         Key::LegendAll => "Show all",
         Key::LegendRead => "read by the HPA",
         Key::LegendOf => "{value} of {full}",
-        Key::LegendRow => "{signal}: {value}",
         Key::ChartServiceLabel => "Service in the charts",
         // --- State of a replica: tip, menu, pinned details ---
         Key::ReplicaStageSince => "{stage} for {since}",
@@ -977,7 +971,6 @@ pub fn text(key: Key) -> &'static str {
         Key::ServingNothing => "No request has come yet.",
         Key::ServingAll => "All let in, none waits.",
         Key::ServingWait => "{n, plural, one {**# request waits**} other {**# requests wait**}}.",
-        Key::ServingTurnedAway => "{n} turned away.",
         Key::ServingTurnedAwayBy => "{n} turned away: {limits}.",
         Key::ServingDegraded => "{n} answered by the fallback.",
         Key::ServingRetried => "{n, plural, one {# retry} other {# retries}} by clients.",

@@ -133,6 +133,10 @@ fn serving_card(props: &Props, prefix: &AttrValue) -> Html {
                 }
             </summary>
             { for groups }
+            <details class="serving-help">
+                <summary>{ say(lang, &crate::i18n::Message::CardHelp) }</summary>
+                <dl>{ help_rows(serving::groups().flat_map(|(_, _, params)| params), lang) }</dl>
+            </details>
         </details>
     }
 }
@@ -174,14 +178,18 @@ fn facts(policy: &Policy, lang: &Lang) -> Html {
 /// Help that needs no hover: the texts of the switch and of each row.
 fn help(layer: Layer, policy: &Policy, lang: &Lang) -> Html {
     let params = std::iter::once(cards::switch(layer)).chain(cards::settings(layer, policy));
-    let rows = params.map(|param| {
-        let (label, help) = word::param(param);
-        html! { <div key={param.id()}><dt>{ say(lang, &label) }</dt><dd>{ say(lang, &help) }</dd></div> }
-    });
     html! {
         <details class="layer-help">
             <summary>{ say(lang, &crate::i18n::Message::CardHelp) }</summary>
-            <dl>{ for rows }</dl>
+            <dl>{ help_rows(params, lang) }</dl>
         </details>
     }
+}
+
+fn help_rows(params: impl Iterator<Item = Param>, lang: &Lang) -> Html {
+    let row = |param: Param| {
+        let (label, help) = word::param(param);
+        html! { <div key={param.id()}><dt>{ say(lang, &label) }</dt><dd>{ say(lang, &help) }</dd></div> }
+    };
+    html! { <>{ for params.map(row) }</> }
 }

@@ -80,11 +80,8 @@ pub fn stepped(param: Param, value: i64, up: bool) -> i64 {
         Kind::Limit { max } => {
             // 0, 1, 2, 5, 10, 20, 50 and so on.
             let steps = (0..8).flat_map(|power| [1, 2, 5].map(|n| n * 10_i64.pow(power)));
-            let next = if up {
-                steps.clone().find(|n| *n > value)
-            } else {
-                steps.clone().filter(|n| *n < value).last().or(Some(0))
-            };
+            let next =
+                if up { steps.clone().find(|n| *n > value) } else { steps.clone().rfind(|n| *n < value).or(Some(0)) };
             (next.unwrap_or(value), 0, max)
         }
         Kind::Percent { min, max } => {

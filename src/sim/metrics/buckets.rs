@@ -16,15 +16,9 @@ pub const TPOT_BOUNDS_S: [f64; 19] =
     [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0, 20.0, 40.0, 80.0];
 
 /// Counts by bucket, not cumulative; the last is `+Inf`. They only grow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
     counts: [u32; 23],
-}
-
-impl Default for Counts {
-    fn default() -> Self {
-        Counts { counts: [0; 23] }
-    }
 }
 
 impl Counts {

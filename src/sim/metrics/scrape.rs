@@ -8,14 +8,9 @@
 //!
 //! Both exporters of a pod lie under one key, each as one array, so that a scrape looks up each pod
 //! once, whatever the number of signals.
-//!
-//! **Rates.** A counter is a total; what is read of it is `rate(x[w])` with `w` the longer of one
-//! minute and four scrape intervals (Grafana's `$__rate_interval`), so that two scrapes always lie
-//! in it. [`rate`] extrapolates to the ends of the range as PromQL does. Of three samples within an
-//! eighth of the range the middle one is dropped, so a pod holds at most 17: with a scrape interval
-//! from 4 s on none is, below that a rate may be taken over up to an eighth less than the range.
 
 use super::buckets::{Counts, TPOT_BOUNDS_S, TTFT_BOUNDS_S};
+use super::rate::{keep, rate, rate_range};
 use super::signal::{COUNTERS, COUNTERS_FROM, Exporter, Kind, Latency, PAGE, Signal};
 use crate::sim::id::{PodId, ServiceId};
 use crate::sim::time::{Span, Time};
@@ -43,14 +38,6 @@ impl Default for PathSettings {
         }
     }
 }
-
-/// The range over which rates are taken at this scrape interval.
-pub fn rate_range(scrape: Span) -> Span {
-    Span((scrape.0 * 4).max(60_000_000))
-}
-
-/// No three samples lie within this part of a range.
-const THINNED: u64 = 8;
 
 /// Which series: a service's own (`pod` is `None`) or one pod's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -366,6 +353,12 @@ impl MetricPath {
         value.map(|value| ScrapedSample { value, measured_at: last.at, scraped_at: last.at })
     }
 
+    /// Samples that a pod's counters hold, at most.
+    #[cfg(test)]
+    pub(super) fn samples_most(&self) -> usize {
+        self.pods.values().map(|s| s.totals.len()).max().unwrap_or(0)
+    }
+
     /// Number of pods and services held.
     pub fn len(&self) -> usize {
         self.pods.len() + self.services.len()
@@ -410,236 +403,7 @@ impl Sweep {
     }
 }
 
-/// Adds a sample and drops what no range can reach any more. The newest always stays; see the
-/// module's note on thinning.
-fn keep<T>(samples: &mut VecDeque<T>, sample: T, range: Span, at: impl Fn(&T) -> Time) {
-    let now = at(&sample);
-    let apart = Span(range.0 / THINNED);
-    let close = samples.len() >= 2 && now.since(at(&samples[samples.len() - 2])) < apart;
-    if close {
-        samples.pop_back();
-    }
-    samples.push_back(sample);
-    while samples.front().is_some_and(|s| now.since(at(s)) > range) {
-        samples.pop_front();
-    }
-}
-
-/// PromQL's `rate()` at `now` over `range`: the increase between the first and the last sample in
-/// the range, extrapolated to its ends where those are close (within 1.1 times the mean distance of
-/// samples; else by half of that distance), but not to before the counter was zero. `None` with
-/// fewer than two samples. Counters of one pod never fall: a new engine is a new pod.
-pub fn rate(now: Time, range: Span, samples: impl Iterator<Item = (Time, f64)>) -> Option<f64> {
-    let mut inside = samples.filter(|(at, _)| now.since(*at) <= range);
-    let first = inside.next()?;
-    let (mut last, mut count) = (first, 1u32);
-    for sample in inside {
-        last = sample;
-        count += 1;
-    }
-    if count < 2 || last.0 <= first.0 {
-        return None;
-    }
-    let sampled_s = last.0.since(first.0).secs_f64();
-    let apart_s = sampled_s / f64::from(count - 1);
-    let increase = last.1 - first.1;
-    let near = |gap_s: f64| if gap_s >= apart_s * 1.1 { apart_s / 2.0 } else { gap_s };
-    let start_s = range.secs_f64() - now.since(first.0).secs_f64();
-    let mut before_s = near(start_s);
-    if increase > 0.0 && first.1 >= 0.0 {
-        before_s = before_s.min(sampled_s * first.1 / increase);
-    }
-    let after_s = near(now.since(last.0).secs_f64());
-    Some(increase * ((sampled_s + before_s + after_s) / sampled_s) / range.secs_f64())
-}
-
 /// Thousandths of a value, truncated, as the adapter makes a quantity of it.
 pub fn to_milli(value: f64) -> i64 {
     (value * 1000.0) as i64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const SERVICE: ServiceId = ServiceId(0);
-
-    fn key(signal: Signal, pod: u32) -> SeriesKey {
-        SeriesKey { service: SERVICE, signal, pod: Some(PodId(pod)) }
-    }
-
-    fn at(s: u64) -> Time {
-        Time::from_secs(s)
-    }
-
-    fn show(path: &mut MetricPath, now: Time, pod: u32, signal: Signal, value: f64) {
-        path.expose(now, signal.exporter(), SERVICE, PodId(pod), Page::default().with(signal, value));
-    }
-
-    #[test]
-    fn a_value_is_seen_only_after_the_scrape_and_bears_its_age() {
-        let mut path = MetricPath::default();
-        let gpu = key(Signal::GpuUtilization, 1);
-        show(&mut path, at(30), 1, Signal::GpuUtilization, 100.0);
-        assert_eq!(path.query(at(44), gpu), Answer::Missing, "exposed, but not scraped yet");
-        path.scrape(at(45));
-        show(&mut path, at(60), 1, Signal::GpuUtilization, 0.0);
-        let seen = path.query(at(59), gpu).sample().unwrap();
-        assert_eq!((seen.value, seen.measured_at, seen.scraped_at), (100.0, at(30), at(45)));
-        path.scrape(at(75));
-        assert_eq!(path.query(at(75), gpu).sample().unwrap().value, 0.0);
-    }
-
-    #[test]
-    fn a_marked_series_ends_at_the_next_scrape_an_unmarked_one_at_the_look_back() {
-        for signal in [Signal::GpuUtilization, Signal::QueueDepth] {
-            for (staleness_markers, seen_until) in [(true, 14), (false, 300)] {
-                let mut path = MetricPath::new(PathSettings { staleness_markers, ..PathSettings::default() });
-                show(&mut path, at(0), 1, signal, 100.0);
-                path.scrape(at(0));
-                path.vanish_pod(PodId(1));
-                let mut last_seen = 0;
-                for second in 1..400 {
-                    if second % 15 == 0 {
-                        path.scrape(at(second));
-                    }
-                    if path.query(at(second), key(signal, 1)).sample().is_some() {
-                        last_seen = second;
-                    }
-                }
-                assert_eq!(last_seen, seen_until, "{signal:?}, markers {staleness_markers}");
-                assert!(path.is_empty(), "nothing is kept past the look-back");
-            }
-        }
-    }
-
-    #[test]
-    fn the_engine_answers_for_one_scrape_and_dcgm_until_it_collects_again() {
-        let mut path = MetricPath::default();
-        show(&mut path, at(0), 1, Signal::QueueDepth, 4.0);
-        show(&mut path, at(0), 1, Signal::FbUsed, 70_000.0);
-        path.scrape(at(0));
-        path.scrape(at(15));
-        assert_eq!(path.query(at(15), key(Signal::QueueDepth, 1)), Answer::Stale { scraped_at: at(0) });
-        assert!(path.query(at(15), key(Signal::FbUsed, 1)).sample().is_some());
-        path.begin_collection();
-        path.scrape(at(30));
-        assert_eq!(path.query(at(30), key(Signal::FbUsed, 1)), Answer::Stale { scraped_at: at(15) });
-    }
-
-    #[test]
-    fn a_series_that_its_exporter_does_not_have_is_missing_beside_others_of_the_pod() {
-        let mut path = MetricPath::default();
-        show(&mut path, at(0), 1, Signal::SmActive, 0.5);
-        path.scrape(at(5));
-        assert_eq!(path.query(at(5), key(Signal::GpuUtilization, 1)), Answer::Missing);
-        assert_eq!(path.query(at(5), key(Signal::QueueDepth, 1)), Answer::Missing);
-        assert!(path.query(at(5), key(Signal::SmActive, 1)).sample().is_some());
-    }
-
-    #[test]
-    fn pod_queries_keep_to_service_and_signal() {
-        let mut path = MetricPath::default();
-        for (pod, value) in [(2, 5.0), (1, 3.0), (3, f64::NAN)] {
-            show(&mut path, at(0), pod, Signal::QueueDepth, value);
-        }
-        let other = Page::default().with(Signal::QueueDepth, 7.0);
-        path.expose(at(0), Exporter::Engine, ServiceId(1), PodId(9), other);
-        path.scrape(at(5));
-        let pods: Vec<(u32, f64)> =
-            path.query_pods(at(6), SERVICE, Signal::QueueDepth).iter().map(|(p, s)| (p.0, s.value)).collect();
-        assert_eq!(pods, [(1, 3.0), (2, 5.0)]);
-        assert_eq!(path.query_sum(at(6), SERVICE, Signal::QueueDepth), Some(8.0));
-        assert_eq!(path.query_mean(at(6), SERVICE, Signal::QueueDepth), Some(4.0));
-        assert_eq!(path.query_sum(at(6), SERVICE, Signal::GpuUtilization), None);
-        let sweep = path.sweep(at(6), SERVICE);
-        assert_eq!(sweep.mean(Signal::QueueDepth), Some(4.0), "what the single query says");
-        assert_eq!((sweep.mean(Signal::GpuUtilization), sweep.mean(Signal::TtftP99)), (None, None));
-        assert_eq!(path.sweep(at(400), SERVICE).mean(Signal::QueueDepth), None, "past the look-back");
-    }
-
-    /// A counter that grows by `per_s`, scraped every `every` seconds from `from` until `until`.
-    fn counted(every: u64, per_s: f64, from: u64, until: u64) -> MetricPath {
-        let mut path = MetricPath::default();
-        path.scraped_every(Span::from_secs(every));
-        for second in (from..=until).step_by(every as usize) {
-            show(&mut path, at(second), 1, Signal::TokensPerSecond, per_s * second as f64);
-            path.scrape(at(second));
-        }
-        path
-    }
-
-    #[test]
-    fn a_steady_counter_reads_as_its_rate_at_every_scrape_interval() {
-        for every in [1, 5, 15, 30, 60, 300] {
-            let until = every * 20 + 300;
-            let path = counted(every, 40.0, 0, until);
-            let rate = path.query(at(until), key(Signal::TokensPerSecond, 1)).sample().unwrap().value;
-            let error = if every < 4 { 2.0 } else { 1e-9 };
-            assert!((rate - 40.0).abs() < error, "{every}: {rate}");
-            assert_eq!(path.sweep(at(until), SERVICE).tokens_per_s(), Some(rate));
-            assert!(path.pods.values().all(|s| s.totals.len() <= 17), "{every}");
-        }
-    }
-
-    #[test]
-    fn a_rate_needs_two_scrapes_and_is_extrapolated_as_promql_does() {
-        assert_eq!(counted(15, 40.0, 0, 0).query(at(1), key(Signal::TokensPerSecond, 1)), Answer::Missing);
-        // Two samples, 15 s apart, from 600 on: 600 more in 15 s, extrapolated by half an interval
-        // to the far start of the range and the whole way to its near end: (15 + 7.5 + 5) / 15.
-        let path = counted(15, 40.0, 15, 30);
-        let rate = path.query(at(35), key(Signal::TokensPerSecond, 1)).sample().unwrap().value;
-        assert!((rate - 600.0 * (27.5 / 15.0) / 60.0).abs() < 1e-9, "{rate}");
-        // A counter is not taken to have been below zero: from 0 on there is nothing before.
-        let path = counted(15, 40.0, 0, 15);
-        let rate = path.query(at(15), key(Signal::TokensPerSecond, 1)).sample().unwrap().value;
-        assert!((rate - 600.0 / 60.0).abs() < 1e-9, "{rate}");
-    }
-
-    #[test]
-    fn a_percentile_is_that_of_the_buckets_of_the_last_range() {
-        let mut path = MetricPath::default();
-        path.scrape(at(0));
-        path.observe_ttft(SERVICE, Span::from_secs(70));
-        for second in [15, 30, 45, 60, 75, 90] {
-            path.scrape(at(second));
-            path.observe_ttft(SERVICE, Span::from_millis(300));
-        }
-        path.scrape(at(105));
-        let p99 = path.query_service(at(105), SERVICE, Signal::TtftP99).unwrap();
-        // Four of 0.3 s in the range, told from the bucket (0.25, 0.5]; the 70 s are past.
-        assert!((p99.value - (0.25 + 0.25 * 0.99)).abs() < 1e-9, "{p99:?}");
-        assert_eq!(path.query_service(at(300), SERVICE, Signal::TtftP99), None);
-        assert_eq!(path.query_service(at(105), SERVICE, Signal::TpotP95), None);
-    }
-
-    #[test]
-    fn quantities_are_truncated_to_thousandths() {
-        assert_eq!(to_milli(0.9999), 999);
-        assert_eq!(to_milli(f64::NAN), 0);
-    }
-
-    proptest! {
-        /// Over any scrape times, a rate lies between the least and the greatest slope between
-        /// samples, but for what extrapolation adds: at most one mean distance in each direction.
-        #[test]
-        fn a_rate_is_never_negative_and_never_invents_more_than_the_ends(
-            steps in proptest::collection::vec((1u64..40, 0u32..10_000), 2..40), later in 0u64..20,
-        ) {
-            let (mut t, mut total, mut samples) = (0, 0.0, Vec::new());
-            for (step, more) in steps {
-                t += step;
-                total += f64::from(more);
-                samples.push((at(t), total));
-            }
-            let range = Span::from_secs(60);
-            if let Some(rate) = rate(at(t + later), range, samples.iter().copied()) {
-                let inside: Vec<_> = samples.iter().filter(|s| at(t + later).since(s.0) <= range).collect();
-                let increase = inside[inside.len() - 1].1 - inside[0].1;
-                prop_assert!(rate >= increase / 60.0 - 1e-9);
-                prop_assert!(rate <= increase * 3.2 / 60.0 + 1e-9, "{} {}", rate, increase);
-            }
-        }
-    }
 }

@@ -54,8 +54,8 @@ impl Strip {
     /// Time does not go back: an earlier sample counts in the open row. Missing and superfluous
     /// values are ignored.
     pub fn push(&mut self, at: Time, values: impl IntoIterator<Item = Option<f64>>) {
-        while self.closed() >= ROWS {
-            self.halve();
+        if self.folds.is_empty() {
+            return;
         }
         while at.0 / self.step.0 > self.closed() as u64 {
             self.close_row();

@@ -66,7 +66,7 @@ impl Source for Tracks<'_> {
         self.0.series(track, Time::ZERO, until, POINTS_MAX)
     }
     fn full(&self, service: ServiceId, track: ServiceTrack) -> Option<f64> {
-        self.0.world().full_range(service, track)
+        self.0.full_range(service, track)
     }
 }
 
