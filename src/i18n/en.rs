@@ -951,7 +951,7 @@ pub fn text(key: Key) -> &'static str {
         Key::ReplicaPrefill => "prefill: reads prompts",
         Key::ReplicaDecode => "decode: writes answers",
         Key::ReplicaTokens => "{tokens} tokens/s",
-        Key::InspectRole => "Part",
+        Key::InspectRole => "Role",
         Key::InspectNote => "Note",
         Key::InspectSlowdown => "Neighbours",
         Key::InspectSlowdownValue => "steps take {times} times as long",

@@ -132,3 +132,45 @@ pub fn group(group: &GroupView, snapshot: &Snapshot, names: &Names) -> Inspected
     }
     Inspected { name: group.name.clone(), rows }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::i18n::{Lang, render};
+    use crate::sim::snapshot::ReplicaRole;
+    use crate::view::fixture;
+
+    fn said(inspected: &Inspected) -> Vec<String> {
+        let en = Lang::english();
+        inspected.rows.iter().map(|(label, value)| format!("{}: {}", render(&en, label), render(&en, value))).collect()
+    }
+
+    #[test]
+    fn a_replica_shows_its_seats_role_output_and_neighbours_where_there_are_any() {
+        let s = fixture::trap();
+        let names = Names::of(&s);
+        let mut g = s.groups[1].clone();
+        let plain = said(&group(&g, &s, &names));
+        assert!(plain.contains(&"Running requests: 12 of 256 seats run".to_owned()), "{plain:?}");
+        assert!(!plain.iter().any(|r| r.starts_with("Role") || r.starts_with("Neighbours")));
+        (g.role, g.slowdown, g.tokens_per_s, g.standby) = (ReplicaRole::Prefill, 1.9, Some(340.0), true);
+        let rows = said(&group(&g, &s, &names));
+        for row in [
+            "Role: prefill: reads prompts",
+            "Neighbours: steps take 1.9 times as long",
+            "Output: 340 tokens/s",
+            "Note: warm spare: loaded, gets no requests",
+        ] {
+            assert!(rows.contains(&row.to_owned()), "{row}: {rows:?}");
+        }
+    }
+
+    #[test]
+    fn a_node_with_divided_gpus_says_how() {
+        let s = fixture::shared();
+        let names = Names::of(&s);
+        let find = |name: &str| s.nodes.iter().find(|n| n.name == name).unwrap();
+        assert!(said(&node(find("mig-1"), &s, &names)).contains(&"GPUs divided: MIG-1g.10gb".to_owned()));
+        assert!(!said(&node(find("gb-a1"), &s, &names)).iter().any(|r| r.starts_with("GPUs divided")));
+    }
+}

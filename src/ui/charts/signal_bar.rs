@@ -124,7 +124,7 @@ fn legend_row(bar: &Bar<'_>, row: &LegendRow) -> Html {
         }
         on_hidden.emit(Rc::new(next));
     });
-    let value = Text::LegendOf { value: row.value.clone(), full: row.full.clone() };
+    let value = Text::Word { word: row.value.clone() };
     html! {
         <li key={track.index()}>
             <button type="button" class={classes!("legend-row", (!shown).then_some("off"), row.read.then_some("read"))}

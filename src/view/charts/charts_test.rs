@@ -90,13 +90,15 @@ fn the_legend_gives_every_signal_a_value_with_its_unit_and_marks_the_one_that_is
     let read: Vec<_> = rows.iter().filter(|r| r.read).map(|r| r.track).collect();
     assert_eq!(read, [ServiceTrack::GpuUtilization]);
     assert!(plot.lines.last().is_some_and(|l| l.strong), "what is read lies on top");
-    let said =
-        |r: &LegendRow| render(&Lang::english(), &Message::LegendOf { value: r.value.clone(), full: r.full.clone() });
+    let said = |r: &LegendRow| render(&Lang::english(), &Message::Word { word: r.value.clone() });
     for row in &rows {
         assert!(!said(row).contains("none"), "{:?}: {}", row.track, said(row));
     }
     let of = |track| rows.iter().find(|r| r.track == track).map(said).unwrap();
-    assert!(of(ServiceTrack::FbUsed).ends_with(" MiB") && of(ServiceTrack::PowerUsage).ends_with(" W"));
+    assert_eq!(of(ServiceTrack::GpuUtilization), "100 %");
+    assert_eq!(of(ServiceTrack::FbUsed).matches("MiB").count(), 1);
+    assert!(of(ServiceTrack::FbUsed).ends_with(" MiB") && of(ServiceTrack::PowerUsage).ends_with(" of 350 W"));
+    assert!(of(ServiceTrack::Running).contains(" of "));
     // No two look alike.
     let looks: std::collections::BTreeSet<_> = rows.iter().map(|r| format!("{:?} {:?}", r.ink, r.dash)).collect();
     assert_eq!(looks.len(), rows.len());

@@ -1,6 +1,7 @@
 //! The signals of one service over one another, each as a share of its own range, and their legend:
 //! which of them move when the load does, and which one the autoscaler reads.
 
+use super::axis::number;
 use super::build::{highest, value_arg};
 use super::{Axis, Chart, Dash, Ink, Line, Plot, Shape, Source, Unit};
 use crate::i18n::{Arg, Message};
@@ -92,10 +93,8 @@ pub struct LegendRow {
     pub label: Message,
     pub ink: Ink,
     pub dash: Dash,
-    /// Its value at the asked time, with its unit.
+    /// Its value at the asked time with its unit, and what fills its range if that is not 100 %.
     pub value: Arg,
-    /// What fills its range.
-    pub full: Arg,
     /// The HPA reads it.
     pub read: bool,
 }
@@ -109,12 +108,23 @@ pub fn legend(plot: &Plot, at: Time) -> Vec<LegendRow> {
             label: line.label.clone(),
             ink: line.ink,
             dash: line.dash,
-            value: super::label_value(line, at),
-            full: value_arg(line.unit, line.full as f32),
+            value: line.own_value_at(at).map_or(Message::NoValue.into(), |v| value(line, v)),
             read: line.strong,
         })
     };
     ServiceTrack::SIGNALS.iter().filter_map(of).filter_map(row).collect()
+}
+
+fn value(line: &Line, value: f32) -> Arg {
+    let full = value_arg(line.unit, line.full as f32);
+    // The unit stands once, at the end.
+    let bare = match line.unit {
+        Unit::Share | Unit::Points => return value_arg(line.unit, value),
+        Unit::Mib | Unit::Watts | Unit::TokensPerSecond => Arg::Int(f64::from(value).round() as i64),
+        Unit::Count if value < 10.0 => number((f64::from(value) * 10.0).round() / 10.0),
+        Unit::Count | Unit::PerSecond | Unit::Seconds => value_arg(line.unit, value),
+    };
+    Message::LegendOf { value: bare, full }.into()
 }
 
 /// The exporter's own name of a signal.
