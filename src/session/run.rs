@@ -5,7 +5,8 @@
 
 use crate::sim::command::{Command, Refusal, Stamped};
 use crate::sim::decision::Decision;
-use crate::sim::series_view::{Point, Track};
+use crate::sim::id::ServiceId;
+use crate::sim::series_view::{Point, ServiceTrack, Track};
 use crate::sim::setup::Setup;
 use crate::sim::time::{Span, Time};
 use crate::sim::world::{StartError, World};
@@ -74,6 +75,10 @@ impl Run {
     /// Points of a chart's track in a range, at most so many.
     pub fn series(&self, track: Track, from: Time, to: Time, points_max: usize) -> Vec<Point> {
         self.world.series(track, from, to, points_max)
+    }
+    /// The value of a service's signal that fills its range; `None` without a bound.
+    pub fn full_range(&self, service: ServiceId, track: ServiceTrack) -> Option<f64> {
+        self.world.full_range(service, track)
     }
     /// What the run was built from.
     pub fn setup(&self) -> &Setup {

@@ -166,6 +166,8 @@ pub struct GroupView {
     pub crosses_domains: bool,
     /// All-reduce time of one decode step at the present batch, when it spans domains.
     pub all_reduce_per_step: Option<Span>,
+    /// Output tokens per second over the last scrapes; `None` before there are two.
+    pub tokens_per_s: Option<f32>,
 }
 
 /// What a replica does with a request.

@@ -13,6 +13,7 @@ pub use open::AppProps;
 use super::shell::files::{Progress, Reading};
 use super::shell::{self, address, clipboard, keyboard, media, page, panic, storage};
 use crate::session::{self, Effect, Message, Model, Notice};
+use crate::sim::id::ServiceId;
 use crate::sim::time::Span;
 use gloo::events::EventListener;
 use gloo::render::AnimationFrame;
@@ -47,6 +48,8 @@ pub enum Msg {
     /// An animation frame, with its time in milliseconds.
     Frame(f64),
     ShowTab(Tab),
+    /// Another service is to be shown in the charts.
+    ChartService(ServiceId),
     SingleKeys(bool),
     File(File),
     Reading(Option<Progress>),
@@ -128,6 +131,10 @@ impl Component for App {
             }
             Msg::Frame(ms) => self.frame(ctx, ms),
             Msg::ShowTab(tab) => self.tab = tab,
+            Msg::ChartService(service) => {
+                self.look.service = Some(service);
+                self.after_change(ctx);
+            }
             Msg::SingleKeys(on) => {
                 self.single_keys.set(on);
                 storage::store("single-keys", if on { "on" } else { "off" });

@@ -1,4 +1,4 @@
-//! The three layer cards: nodes, placement, replicas. Each has the switch of its controller, the
+//! The three layer cards: nodes, placement, replicas; under them the serving card. Each has the switch of its controller, the
 //! settings that matter under it, and what the controller will do next.
 
 use super::setting::Setting;
@@ -8,7 +8,7 @@ use crate::session::Message;
 use crate::sim::command::Command;
 use crate::sim::param::{Kind, Layer, Param, Policy};
 use crate::sim::snapshot::Snapshot;
-use crate::view::{cards, words as word};
+use crate::view::{cards, serving, words as word};
 use std::rc::Rc;
 use yew::prelude::*;
 
@@ -30,6 +30,7 @@ pub fn LayerCards(props: &Props) -> Html {
     html! {
         <div class={classes!("layers", props.compact.then_some("compact"))}>
             { for cards::LAYERS.into_iter().map(card) }
+            if !props.compact { { serving_card(props, &prefix) } }
         </div>
     }
 }
@@ -88,6 +89,58 @@ fn card(props: &Props, prefix: &AttrValue, layer: Layer) -> Html {
     }
 }
 
+/// One line until it is opened: how requests fare, and what differs from the defaults.
+fn serving_card(props: &Props, prefix: &AttrValue) -> Html {
+    let Props { snapshot, lang, on_message, .. } = props;
+    let policy = &snapshot.policy;
+    let (title, question) = cards::title(Layer::Serving);
+    let (tone, verdict) = serving::verdict(snapshot);
+    let groups = serving::groups().map(|(id, title, params)| {
+        let title_id = format!("{prefix}-serving-{id}");
+        let rows = params.into_iter().map(|param| {
+            let differs = serving::differs(param, policy);
+            html! {
+                <div key={param.id()} class={classes!("serving-row", differs.then_some("differs"))}>
+                    if differs { { hidden(lang, &crate::i18n::Message::ServingChangedRow) } }
+                    <Setting {param} policy={policy.clone()} lang={*lang} {prefix} {on_message} />
+                </div>
+            }
+        });
+        html! {
+            <section key={id} class="serving-group" aria-labelledby={title_id.clone()} data-testid={format!("serving-{id}")}>
+                <h3 id={title_id}>{ say(lang, &title) }</h3>
+                <div class="settings">{ for rows }</div>
+            </section>
+        }
+    });
+    html! {
+        <details class="layer-card serving-card" data-testid="card-serving">
+            <summary>
+                <h2>{ say(lang, &title) }</h2>
+                <span class="serving-question">{ say(lang, &question) }</span>
+                <span class={classes!("serving-verdict", word::tone_class(tone))} data-testid="verdict-serving">
+                    <span class="glyph" aria-hidden="true">{ word::tone_glyph(tone) }</span>
+                    <span>
+                        if let Some(tone) = word::tone_word(tone) { { hidden(lang, &tone) } }
+                        { say(lang, &verdict) }
+                    </span>
+                </span>
+                if let Some((count, list)) = serving::changed(policy) {
+                    <span class="serving-changed" data-testid="serving-changed">
+                        { hidden(lang, &count) }
+                        { say(lang, &list) }
+                    </span>
+                }
+            </summary>
+            { for groups }
+            <details class="serving-help">
+                <summary>{ say(lang, &crate::i18n::Message::CardHelp) }</summary>
+                <dl>{ help_rows(serving::groups().flat_map(|(_, _, params)| params), lang) }</dl>
+            </details>
+        </details>
+    }
+}
+
 /// The switch: native radio buttons, so that arrow keys and screen readers work as usual.
 fn switch(props: &Props, prefix: &AttrValue, param: Param) -> Html {
     let Kind::Choice(ids) = param.kind() else {
@@ -125,14 +178,18 @@ fn facts(policy: &Policy, lang: &Lang) -> Html {
 /// Help that needs no hover: the texts of the switch and of each row.
 fn help(layer: Layer, policy: &Policy, lang: &Lang) -> Html {
     let params = std::iter::once(cards::switch(layer)).chain(cards::settings(layer, policy));
-    let rows = params.map(|param| {
-        let (label, help) = word::param(param);
-        html! { <div key={param.id()}><dt>{ say(lang, &label) }</dt><dd>{ say(lang, &help) }</dd></div> }
-    });
     html! {
         <details class="layer-help">
             <summary>{ say(lang, &crate::i18n::Message::CardHelp) }</summary>
-            <dl>{ for rows }</dl>
+            <dl>{ help_rows(params, lang) }</dl>
         </details>
     }
+}
+
+fn help_rows(params: impl Iterator<Item = Param>, lang: &Lang) -> Html {
+    let row = |param: Param| {
+        let (label, help) = word::param(param);
+        html! { <div key={param.id()}><dt>{ say(lang, &label) }</dt><dd>{ say(lang, &help) }</dd></div> }
+    };
+    html! { <>{ for params.map(row) }</> }
 }

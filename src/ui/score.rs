@@ -55,7 +55,9 @@ pub fn ScorePanel(props: &Props) -> Html {
 
 fn outcomes(snapshot: &Snapshot, lang: &Lang) -> Html {
     let text = |word: Arg| words(lang, &Message::Word { word });
-    let rows = score::outcomes(snapshot).into_iter().map(|row| {
+    // Without a fallback there is nothing to say of it.
+    let said = score::outcomes(snapshot).into_iter().filter(|row| row.id != "degraded" || row.count > 0);
+    let rows = said.map(|row| {
         html! {
             <tr key={row.id} data-testid={format!("outcome-{}", row.id)}>
                 <th scope="row">{ say(lang, &row.label) }<span class="explain">{ say(lang, &row.help) }</span></th>

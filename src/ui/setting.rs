@@ -40,7 +40,7 @@ pub fn Setting(props: &Props) -> Html {
             let (min, max) = (word::value(props.param, min), word::value(props.param, max));
             Some(Text::CardRange { min, max })
         }
-        Kind::Limit { max } => Some(Text::CardRange { min: 0.into(), max: max.into() }),
+        Kind::Limit { max } => Some(Text::CardRange { min: Arg::Int(0), max: max.into() }),
     };
     html! {
         <div class="setting" title={words(lang, &help)}>

@@ -6,6 +6,7 @@ use super::names::Names;
 use super::words::{choice, gpu_minutes, node_stage, then, wait, whole_seconds};
 use crate::i18n::{Arg, Message};
 use crate::sim::decision::Tone;
+use crate::sim::metrics::Scaling;
 use crate::sim::money::Microusd;
 use crate::sim::param::{Layer, Param, ParamError, Policy};
 use crate::sim::snapshot::{GroupStage, GroupView, HpaLimit, HpaView, NodeStage, ServiceView, Snapshot};
@@ -79,11 +80,8 @@ pub fn stepped(param: Param, value: i64, up: bool) -> i64 {
         Kind::Limit { max } => {
             // 0, 1, 2, 5, 10, 20, 50 and so on.
             let steps = (0..8).flat_map(|power| [1, 2, 5].map(|n| n * 10_i64.pow(power)));
-            let next = if up {
-                steps.clone().find(|n| *n > value)
-            } else {
-                steps.clone().filter(|n| *n < value).last().or(Some(0))
-            };
+            let next =
+                if up { steps.clone().find(|n| *n > value) } else { steps.clone().rfind(|n| *n < value).or(Some(0)) };
             (next.unwrap_or(value), 0, max)
         }
         Kind::Percent { min, max } => {
@@ -128,7 +126,8 @@ pub fn verdict(layer: Layer, snapshot: &Snapshot) -> (Tone, Message) {
     match layer {
         Layer::Nodes => nodes_verdict(snapshot),
         Layer::Placement => placement_verdict(snapshot),
-        Layer::Replicas | Layer::Serving => replicas_verdict(snapshot),
+        Layer::Replicas => replicas_verdict(snapshot),
+        Layer::Serving => super::serving::verdict(snapshot),
     }
 }
 
@@ -282,11 +281,7 @@ pub fn replicas_verdict(snapshot: &Snapshot) -> (Tone, Message) {
 
 /// The most that a signal can read, in thousandths of its unit; `None` without a bound.
 fn most_milli(signal: i64) -> Option<i64> {
-    match target_param(signal) {
-        Param::TargetPercent => Some(100_000),
-        Param::TargetKv => Some(1_000),
-        _ => None,
-    }
+    Scaling::of(signal).most_milli
 }
 
 fn hpa_verdict(snapshot: &Snapshot, service: &ServiceView, hpa: &HpaView, reading: &Reading) -> (Tone, Message) {

@@ -32,6 +32,18 @@ pub fn trap() -> Snapshot {
     b.finish()
 }
 
+/// The same with a node of two GPUs in seven MIG instances each, and one whose GPU three processes
+/// share by MPS.
+pub fn shared() -> Snapshot {
+    let mut b = Builder::default();
+    b.racks();
+    b.gang();
+    b.domain_nodes();
+    b.network_nodes();
+    b.shared_nodes();
+    b.finish()
+}
+
 /// The node of this name.
 pub fn node(s: &Snapshot, name: &str) -> NodeId {
     s.nodes.iter().find(|n| n.name == name).map(|n| n.id).expect("node of the fixture")
@@ -123,6 +135,7 @@ impl Builder {
             wait: None,
             crosses_domains: false,
             all_reduce_per_step: None,
+            tokens_per_s: None,
         });
         id
     }
@@ -233,6 +246,27 @@ impl Builder {
             cells.push(free_cell());
             self.node(name, 4, ("g6e.12xlarge", "L40S", 10, 0), cells);
         }
+    }
+
+    fn shared_nodes(&mut self) {
+        let part = |b: &mut Builder, node: u32, i: u32| {
+            let group = b.group(&format!("embed-{node}-{i}"), RAG, 1);
+            b.cell(GpuUse::ServingBusy, group, 0)
+        };
+        let mut mig: Vec<Cell> = (0..10).map(|i| part(self, 0, i)).collect();
+        mig.extend((0..4).map(|_| free_cell()));
+        let node = self.node("mig-1", 2, ("a2-ultragpu-2g", "A100", 5, 0), mig);
+        self.divide(node, 7, "MIG-1g.10gb");
+        let mut mps: Vec<Cell> = (0..2).map(|i| part(self, 1, i)).collect();
+        mps.push(free_cell());
+        let node = self.node("mps-1", 3, ("g6.xlarge", "L4", 1, 0), mps);
+        self.divide(node, 3, "MPS-3");
+    }
+
+    fn divide(&mut self, node: usize, parts: u32, label: &str) {
+        let n = &mut self.nodes[node];
+        (n.gpus, n.parts_per_gpu, n.share_label) = (n.gpus / parts, parts, Some(label.to_owned()));
+        n.own_nvlink_domain = false;
     }
 
     fn finish(self) -> Snapshot {

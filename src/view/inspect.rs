@@ -1,6 +1,7 @@
 //! The numbers of one selected node or group, as rows of label and value.
 
 use super::names::Names;
+use super::replica;
 use super::words::{gpu_minutes, gpu_use, group_stage, node_stage, wait, who};
 use crate::i18n::{Arg, Message};
 use crate::sim::decision::Who;
@@ -49,6 +50,9 @@ pub fn node(node: &NodeView, snapshot: &Snapshot, names: &Names) -> Inspected {
         (Message::InspectPrice, word(Arg::MoneyPerHour(node.price_per_hour))),
         (Message::InspectOwner, if node.managed { who(Who::Karpenter) } else { Message::InspectOwnerOther }),
     ];
+    if let Some(share) = &node.share_label {
+        rows.push((Message::InspectShare, word(share.clone())));
+    }
     let uses = GpuUse::ALL.iter().filter_map(|state| {
         let n = node.cells.iter().filter(|c| c.state == *state).count();
         (n > 0).then(|| Message::InspectGpusValue { n: n.into(), state: gpu_use(*state).0.into() })
@@ -103,9 +107,21 @@ pub fn group(group: &GroupView, snapshot: &Snapshot, names: &Names) -> Inspected
         let value = Message::InspectBurntValue { gpu_minutes, cost: group.held_cost.into() };
         rows.push((Message::InspectBurnt, value));
     }
-    rows.push((Message::InspectRunning, word(group.running)));
+    if let Some(role) = replica::role(group.role) {
+        rows.push((Message::InspectRole, role));
+    }
+    if let Some(note) = replica::note(group) {
+        rows.push((Message::InspectNote, note));
+    }
+    rows.push((Message::InspectRunning, replica::seats(group).unwrap_or_else(|| word(group.running))));
     rows.push((Message::InspectWaiting, word(group.waiting)));
     rows.push((Message::InspectKv, word(Arg::Percent(f64::from(group.kv_usage)))));
+    if let Some(tokens) = replica::tokens(group) {
+        rows.push((Message::InspectTokens, Message::ReplicaTokens { tokens }));
+    }
+    if replica::is_slowed(group) {
+        rows.push((Message::InspectSlowdown, Message::InspectSlowdownValue { times: replica::times(group) }));
+    }
     if group.pods_total > 1 && group.stage != GroupStage::Pending {
         let value = match (group.crosses_domains, group.all_reduce_per_step) {
             (false, _) => Message::InspectDomainsOne,
@@ -115,4 +131,46 @@ pub fn group(group: &GroupView, snapshot: &Snapshot, names: &Names) -> Inspected
         rows.push((Message::InspectDomains, value));
     }
     Inspected { name: group.name.clone(), rows }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::i18n::{Lang, render};
+    use crate::sim::snapshot::ReplicaRole;
+    use crate::view::fixture;
+
+    fn said(inspected: &Inspected) -> Vec<String> {
+        let en = Lang::english();
+        inspected.rows.iter().map(|(label, value)| format!("{}: {}", render(&en, label), render(&en, value))).collect()
+    }
+
+    #[test]
+    fn a_replica_shows_its_seats_role_output_and_neighbours_where_there_are_any() {
+        let s = fixture::trap();
+        let names = Names::of(&s);
+        let mut g = s.groups[1].clone();
+        let plain = said(&group(&g, &s, &names));
+        assert!(plain.contains(&"Running requests: 12 of 256 seats run".to_owned()), "{plain:?}");
+        assert!(!plain.iter().any(|r| r.starts_with("Role") || r.starts_with("Neighbours")));
+        (g.role, g.slowdown, g.tokens_per_s, g.standby) = (ReplicaRole::Prefill, 1.9, Some(340.0), true);
+        let rows = said(&group(&g, &s, &names));
+        for row in [
+            "Role: prefill: reads prompts",
+            "Neighbours: steps take 1.9 times as long",
+            "Output: 340 tokens/s",
+            "Note: warm spare: loaded, gets no requests",
+        ] {
+            assert!(rows.contains(&row.to_owned()), "{row}: {rows:?}");
+        }
+    }
+
+    #[test]
+    fn a_node_with_divided_gpus_says_how() {
+        let s = fixture::shared();
+        let names = Names::of(&s);
+        let find = |name: &str| s.nodes.iter().find(|n| n.name == name).unwrap();
+        assert!(said(&node(find("mig-1"), &s, &names)).contains(&"GPUs divided: MIG-1g.10gb".to_owned()));
+        assert!(!said(&node(find("gb-a1"), &s, &names)).iter().any(|r| r.starts_with("GPUs divided")));
+    }
 }

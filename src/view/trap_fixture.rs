@@ -88,6 +88,7 @@ fn group(id: u32, name: &str, service: u32, pods: (u32, u32)) -> GroupView {
         wait: None,
         crosses_domains: false,
         all_reduce_per_step: None,
+        tokens_per_s: None,
     }
 }
 

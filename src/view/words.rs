@@ -5,6 +5,7 @@
 
 use crate::i18n::{Arg, Message};
 use crate::sim::decision::{Tone, Who};
+use crate::sim::metrics::Scaling;
 use crate::sim::param::{Kind, Param, ParamError};
 use crate::sim::snapshot::{GpuUse, GroupStage, NodeStage};
 use crate::sim::time::Span;
@@ -223,11 +224,7 @@ pub fn param_error(param: Param, error: &ParamError) -> Message {
 
 /// The parameter that holds the target of a signal (by index of [`Param::Signal`]).
 pub fn target_param(signal: i64) -> Param {
-    match signal {
-        2 => Param::TargetWaiting,
-        3 => Param::TargetKv,
-        _ => Param::TargetPercent,
-    }
+    Scaling::of(signal).target
 }
 
 /// A value of a signal in thousandths of the metric's own unit: percent points for the two GPU

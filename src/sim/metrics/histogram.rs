@@ -170,6 +170,24 @@ impl WindowedLatency {
         &self.total
     }
 
+    /// A percentile of [`window`](WindowedLatency::window), without building its histogram.
+    pub fn window_quantile_us(&self, now: Time, q: f64) -> Option<u64> {
+        let index = (now.0 / self.interval.0).max(self.open_index);
+        let closed =
+            self.closed.iter().filter(|c| c.index + self.intervals > index).flat_map(|c| c.counts.iter().copied());
+        let open = if self.open_index + self.intervals > index { self.open.sparse() } else { Vec::new() };
+        let mut counts: Vec<(u64, u64)> = closed.chain(open).collect();
+        counts.sort_unstable();
+        let total: u64 = counts.iter().map(|(_, n)| n).sum();
+        let rank = ((q * total as f64).ceil() as u64).clamp(1, total.max(1));
+        let mut seen = 0;
+        let reached = |(_, n): &&(u64, u64)| {
+            seen += n;
+            seen >= rank
+        };
+        counts.iter().find(reached).map(|(value, _)| (*value).min(LATENCY_MAX_US))
+    }
+
     /// What was recorded in the window that ends at `now`, merged.
     pub fn window(&self, now: Time) -> LatencyHistogram {
         let index = (now.0 / self.interval.0).max(self.open_index);
@@ -275,6 +293,9 @@ mod tests {
                 }
             }
             prop_assert_eq!(windowed.window(end).percentiles(), expected.percentiles());
+            for q in [0.5, 0.95, 0.99] {
+                prop_assert_eq!(windowed.window_quantile_us(end, q), expected.quantile_us(q));
+            }
             prop_assert_eq!(windowed, before);
         }
     }

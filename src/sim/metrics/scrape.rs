@@ -1,83 +1,46 @@
-//! The lag of the metric path: exporter, Prometheus, adapter.
+//! The path of a metric: exporter, Prometheus, adapter; with its lag.
 //!
-//! A value passes two stores before an autoscaler sees it. The exporter *exposes* it: DCGM's at
-//! its own collection period, the engine's at once. Prometheus *scrapes* what is exposed at the
-//! scrape period. The adapter has no clock: an HPA sync queries what was scraped last, however old
-//! it is, up to the look-back. The clocks are not synchronised, so the lag is anything up to the
-//! sum of the periods. Event handlers call [`MetricPath::record`] at collection ticks and
-//! [`MetricPath::scrape`] at scrape ticks; queries change nothing.
+//! A value passes two stores before an autoscaler sees it. An exporter *exposes* a page: DCGM's at
+//! its own collection period, the engine's as it is when asked. Prometheus *scrapes* the pages at
+//! the scrape period. The adapter has no clock: an HPA sync queries what was scraped last, however
+//! old it is, up to the look-back. The clocks are not synchronised, so the lag is anything up to
+//! the sum of the periods. Queries change nothing.
+//!
+//! Both exporters of a pod lie under one key, each as one array, so that a scrape looks up each pod
+//! once, whatever the number of signals.
 
-use super::signal::{Scraper, Signal, SignalPath};
+use super::buckets::{Counts, TPOT_BOUNDS_S, TTFT_BOUNDS_S};
+use super::rate::{keep, rate, rate_range};
+use super::signal::{COUNTERS, COUNTERS_FROM, Exporter, Kind, Latency, PAGE, Signal};
 use crate::sim::id::{PodId, ServiceId};
 use crate::sim::time::{Span, Time};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use serde::Serialize;
+use std::collections::{BTreeMap, VecDeque};
 
-/// Periods of the hops.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+/// How Prometheus treats what it has scraped. The periods are policy parameters.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PathSettings {
-    /// DCGM exporter's collection period (default 30 s).
-    pub dcgm_collect_us: Span,
-    /// Prometheus's scrape period (15 s, as common charts set it; its own default is 60 s).
-    pub scrape_us: Span,
-    /// metrics-server's resolution (15 s, as its manifests set it).
-    pub metrics_server_us: Span,
-    /// How long Prometheus serves a series' last sample when no newer one comes (5 min).
-    pub lookback_us: Span,
+    /// How long a series' last sample is served when no newer one comes (5 min).
+    pub lookback: Span,
     /// Whether a scrape that no longer finds a series ends it at once, as Prometheus 2 does.
     /// Without it, a dead exporter's last value is served until the look-back ends.
     pub staleness_markers: bool,
+    /// Range of `rate()`; see [`rate_range`].
+    pub rate_range: Span,
 }
 
 impl Default for PathSettings {
     fn default() -> Self {
         PathSettings {
-            dcgm_collect_us: Span::from_secs(30),
-            scrape_us: Span::from_secs(15),
-            metrics_server_us: Span::from_secs(15),
-            lookback_us: Span::from_mins(5),
+            lookback: Span::from_mins(5),
             staleness_markers: true,
+            rate_range: rate_range(Span::from_secs(15)),
         }
-    }
-}
-
-impl PathSettings {
-    /// How often a signal is measured, where the exporter has its own clock. `None`: it is exposed
-    /// as it is at each scrape.
-    pub fn collect_period(&self, signal: Signal) -> Option<Span> {
-        match signal.path() {
-            SignalPath::Dcgm => Some(self.dcgm_collect_us),
-            SignalPath::MetricsServer | SignalPath::Prometheus => None,
-        }
-    }
-
-    /// How often a signal's exposed value is picked up.
-    pub fn scrape_period(&self, signal: Signal) -> Span {
-        match signal.scraper() {
-            Scraper::MetricsServer => self.metrics_server_us,
-            Scraper::Prometheus => self.scrape_us,
-        }
-    }
-
-    /// The oldest a change can be before a query every `sync` sees it.
-    pub fn worst_lag(&self, signal: Signal, sync: Span) -> Span {
-        self.collect_period(signal).unwrap_or(Span::ZERO) + self.scrape_period(signal) + sync
-    }
-}
-
-/// The first instant after `now` on the grid `phase`, `phase + period`, ... A period of 0 counts as
-/// one microsecond, so that ticks always advance.
-pub fn next_tick(now: Time, period: Span, phase: Span) -> Time {
-    let period = period.0.max(1);
-    match now.0.checked_sub(phase.0) {
-        None => Time(phase.0),
-        Some(past) => Time(phase.0.saturating_add((past / period + 1).saturating_mul(period))),
     }
 }
 
 /// Which series: a service's own (`pod` is `None`) or one pod's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct SeriesKey {
     pub service: ServiceId,
     pub signal: Signal,
@@ -102,7 +65,7 @@ pub enum Answer {
     Stale {
         scraped_at: Time,
     },
-    /// Never scraped.
+    /// Never scraped, or not enough samples for a rate.
     Missing,
 }
 
@@ -115,215 +78,332 @@ impl Answer {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-struct Exposed {
-    value: f64,
-    measured_at: Time,
+/// What an exporter shows of one pod. A series that is not set does not exist there.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct Page {
+    values: [f64; PAGE],
+    present: u8,
+}
+
+impl Page {
+    /// Puts a value where its signal belongs. A value that is not finite is left out, as exporters
+    /// leave such samples out.
+    pub fn with(mut self, signal: Signal, value: f64) -> Page {
+        if let Kind::Gauge(place) | Kind::Rate(place) = signal.kind()
+            && value.is_finite()
+        {
+            self.values[place] = value;
+            self.present |= 1 << place;
+        }
+        self
+    }
+
+    fn get(&self, place: usize) -> Option<f64> {
+        (self.present & (1 << place) != 0).then(|| self.values[place])
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-struct Series {
-    /// What the exporter's page shows; `None` when the exporter or its pod is gone.
-    exposed: Option<Exposed>,
-    scraped: Option<ScrapedSample>,
-    /// A staleness marker follows the last sample.
+struct Measured {
+    page: Page,
+    at: Time,
+}
+
+/// One exporter of a pod, and what was scraped of it.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+struct Target {
+    /// What its page shows; `None` when the exporter or its pod is gone.
+    exposed: Option<Measured>,
+    scraped: Option<(Measured, Time)>,
+    /// Staleness markers follow the last samples.
     ended: bool,
 }
 
-/// The stores of the path, by series. Ordered, so iteration is the same everywhere.
+impl Target {
+    /// Picks up the page. Returns whether there was one.
+    fn scrape(&mut self, now: Time, markers: bool) -> bool {
+        match self.exposed {
+            Some(measured) => {
+                self.scraped = Some((measured, now));
+                self.ended = false;
+            }
+            None => self.ended |= markers,
+        }
+        self.exposed.is_some()
+    }
+
+    fn forgotten(&self, now: Time, lookback: Span) -> bool {
+        self.exposed.is_none() && self.scraped.is_none_or(|(_, at)| now.since(at) > lookback)
+    }
+}
+
+/// Counters of a pod at one scrape.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+struct Totals {
+    at: Time,
+    values: [f64; COUNTERS],
+}
+
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+struct PodSeries {
+    dcgm: Target,
+    engine: Target,
+    /// The engine's counters at the scrapes of the last range, oldest first.
+    totals: VecDeque<Totals>,
+}
+
+/// Histograms and counters of a service.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+struct Observed {
+    at: Time,
+    ttft: Counts,
+    tpot: Counts,
+    met: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+struct ServiceSeries {
+    exposed: Observed,
+    scraped: VecDeque<Observed>,
+}
+
+/// The stores of the path. Ordered, so iteration is the same everywhere.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct MetricPath {
     settings: PathSettings,
-    series: BTreeMap<SeriesKey, Series>,
+    pods: BTreeMap<(ServiceId, PodId), PodSeries>,
+    services: BTreeMap<ServiceId, ServiceSeries>,
 }
 
 impl MetricPath {
     pub fn new(settings: PathSettings) -> Self {
-        MetricPath { settings, series: BTreeMap::new() }
+        MetricPath { settings, ..MetricPath::default() }
     }
 
     pub fn settings(&self) -> &PathSettings {
         &self.settings
     }
 
-    /// The exporter's page now shows `value`, measured now. A value that is not finite is not
-    /// recorded: exporters leave such samples out.
-    pub fn record(&mut self, now: Time, key: SeriesKey, value: f64) {
-        if !value.is_finite() {
-            return;
-        }
-        let series = self.series.entry(key).or_insert(Series { exposed: None, scraped: None, ended: false });
-        series.exposed = Some(Exposed { value, measured_at: now });
+    /// The scrape interval is now this; the range of rates follows.
+    pub fn scraped_every(&mut self, scrape: Span) {
+        self.settings.rate_range = rate_range(scrape);
     }
 
-    /// The exporter or the pod behind this series is gone: the next scrape finds nothing.
-    pub fn vanish(&mut self, key: SeriesKey) {
-        if let Some(series) = self.series.get_mut(&key) {
-            series.exposed = None;
+    /// The exporter's page of a pod now shows this. The engine's page is what it answers when it is
+    /// asked: it holds for the next scrape only.
+    pub fn expose(&mut self, now: Time, exporter: Exporter, service: ServiceId, pod: PodId, page: Page) {
+        let series = self.pods.entry((service, pod)).or_default();
+        let measured = Some(Measured { page, at: now });
+        match exporter {
+            Exporter::Dcgm => series.dcgm.exposed = measured,
+            Exporter::Engine => series.engine.exposed = measured,
+            Exporter::Service => {}
         }
     }
 
-    /// The same for every series of a pod.
+    /// DCGM collects anew: what it does not expose again now is gone from its page.
+    pub fn begin_collection(&mut self) {
+        self.pods.values_mut().for_each(|series| series.dcgm.exposed = None);
+    }
+
+    /// The pod is gone, and with it its engine and what DCGM shows under its name: the next scrape
+    /// finds nothing.
     pub fn vanish_pod(&mut self, pod: PodId) {
-        for (_, series) in self.series.iter_mut().filter(|(key, _)| key.pod == Some(pod)) {
-            series.exposed = None;
+        for (_, series) in self.pods.iter_mut().filter(|((_, id), _)| *id == pod) {
+            series.dcgm.exposed = None;
+            series.engine.exposed = None;
         }
     }
 
-    /// One scrape of everything that `scraper` covers. Series past their look-back with nothing
-    /// exposed are dropped, so the store holds no more than what can still be queried.
-    pub fn scrape(&mut self, now: Time, scraper: Scraper) {
-        let (lookback, markers) = (self.settings.lookback_us, self.settings.staleness_markers);
-        for (_, series) in self.series.iter_mut().filter(|(key, _)| key.signal.scraper() == scraper) {
-            match series.exposed {
-                Some(Exposed { value, measured_at }) => {
-                    series.scraped = Some(ScrapedSample { value, measured_at, scraped_at: now });
-                    series.ended = false;
-                }
-                None => series.ended |= markers,
+    /// A request of the service got its first token, this long after it arrived.
+    pub fn observe_ttft(&mut self, service: ServiceId, ttft: Span) {
+        self.services.entry(service).or_default().exposed.ttft.observe(&TTFT_BOUNDS_S, ttft);
+    }
+
+    /// A request of the service was finished with this mean time per output token.
+    pub fn observe_tpot(&mut self, service: ServiceId, tpot: Span) {
+        self.services.entry(service).or_default().exposed.tpot.observe(&TPOT_BOUNDS_S, tpot);
+    }
+
+    /// A request of the service met its SLO.
+    pub fn observe_met(&mut self, service: ServiceId) {
+        self.services.entry(service).or_default().exposed.met += 1;
+    }
+
+    /// One scrape of every page. Pods past their look-back with nothing exposed are dropped, so the
+    /// store holds no more than what can still be queried.
+    pub fn scrape(&mut self, now: Time) {
+        let (lookback, markers, range) =
+            (self.settings.lookback, self.settings.staleness_markers, self.settings.rate_range);
+        self.pods.retain(|_, series| {
+            series.dcgm.scrape(now, markers);
+            if series.engine.scrape(now, markers)
+                && let Some(measured) = series.engine.exposed.take()
+            {
+                let mut values = [0.0; COUNTERS];
+                values.copy_from_slice(&measured.page.values[COUNTERS_FROM..]);
+                keep(&mut series.totals, Totals { at: now, values }, range, |t| t.at);
             }
-        }
-        self.series.retain(|key, series| {
-            let old = series.scraped.is_none_or(|s| now.since(s.scraped_at) > lookback);
-            !(key.signal.scraper() == scraper && series.exposed.is_none() && old)
+            !(series.dcgm.forgotten(now, lookback) && series.engine.forgotten(now, lookback))
         });
+        for series in self.services.values_mut() {
+            let sample = Observed { at: now, ..series.exposed };
+            keep(&mut series.scraped, sample, range, |s| s.at);
+        }
     }
 
     /// What a query for one series finds at `now`.
     pub fn query(&self, now: Time, key: SeriesKey) -> Answer {
-        self.series.get(&key).map_or(Answer::Missing, |series| self.answer(now, series))
+        match key.pod {
+            Some(pod) => {
+                self.pods.get(&(key.service, pod)).map_or(Answer::Missing, |s| self.answer(now, s, key.signal))
+            }
+            None => self.query_service(now, key.service, key.signal).map_or(Answer::Missing, Answer::Sample),
+        }
     }
 
-    fn answer(&self, now: Time, series: &Series) -> Answer {
-        match series.scraped {
-            None => Answer::Missing,
-            Some(sample) if series.ended || now.since(sample.scraped_at) > self.settings.lookback_us => {
-                Answer::Stale { scraped_at: sample.scraped_at }
+    fn answer(&self, now: Time, series: &PodSeries, signal: Signal) -> Answer {
+        let target = match signal.exporter() {
+            Exporter::Dcgm => &series.dcgm,
+            Exporter::Engine => &series.engine,
+            Exporter::Service => return Answer::Missing,
+        };
+        let Some((measured, scraped_at)) = target.scraped else { return Answer::Missing };
+        match signal.kind() {
+            Kind::Gauge(place) => {
+                let Some(value) = measured.page.get(place) else { return Answer::Missing };
+                if target.ended || now.since(scraped_at) > self.settings.lookback {
+                    return Answer::Stale { scraped_at };
+                }
+                Answer::Sample(ScrapedSample { value, measured_at: measured.at, scraped_at })
             }
-            Some(sample) => Answer::Sample(sample),
+            // A range takes what lies in it: a series that has ended still has a rate for a while.
+            Kind::Rate(place) => {
+                let samples = series.totals.iter().map(|t| (t.at, t.values[place - COUNTERS_FROM]));
+                let rate = rate(now, self.settings.rate_range, samples);
+                rate.map_or(Answer::Missing, |value| {
+                    Answer::Sample(ScrapedSample { value, measured_at: scraped_at, scraped_at })
+                })
+            }
+            Kind::Quantile(..) | Kind::MetRate => Answer::Missing,
         }
     }
 
     /// The pods' samples of one signal of a service, by pod. Pods without one are absent, as they
     /// are in the custom metrics API.
     pub fn query_pods(&self, now: Time, service: ServiceId, signal: Signal) -> Vec<(PodId, ScrapedSample)> {
-        let from = SeriesKey { service, signal, pod: None };
-        let to = SeriesKey { service, signal, pod: Some(PodId(u32::MAX)) };
-        let pods = self.series.range(from..=to);
-        pods.filter_map(|(key, series)| Some((key.pod?, self.answer(now, series).sample()?))).collect()
+        self.pods_of(service).filter_map(|(pod, s)| Some((pod, self.answer(now, s, signal).sample()?))).collect()
+    }
+
+    fn pods_of(&self, service: ServiceId) -> impl Iterator<Item = (PodId, &PodSeries)> {
+        let range = (service, PodId(0))..=(service, PodId(u32::MAX));
+        self.pods.range(range).map(|((_, pod), series)| (*pod, series))
+    }
+
+    /// Sums of every gauge and of the output tokens' rate over the pods, in one walk.
+    pub fn sweep(&self, now: Time, service: ServiceId) -> Sweep {
+        let mut sweep = Sweep::default();
+        let fresh = |target: &Target| {
+            let (measured, at) = target.scraped?;
+            (!target.ended && now.since(at) <= self.settings.lookback).then_some(measured.page)
+        };
+        for (_, series) in self.pods_of(service) {
+            if let Some(page) = fresh(&series.dcgm) {
+                (0..PAGE).for_each(|i| add(&mut sweep.dcgm[i], page.get(i)));
+            }
+            if let Some(page) = fresh(&series.engine) {
+                (0..COUNTERS_FROM).for_each(|i| add(&mut sweep.engine[i], page.get(i)));
+            }
+            let tokens = self.answer(now, series, Signal::TokensPerSecond).sample();
+            add(&mut sweep.tokens_per_s, tokens.map(|s| s.value));
+        }
+        sweep
     }
 
     /// `sum(...)` over the pods; `None` when the query has no result.
     pub fn query_sum(&self, now: Time, service: ServiceId, signal: Signal) -> Option<f64> {
-        let pods = self.query_pods(now, service, signal);
-        (!pods.is_empty()).then(|| pods.iter().map(|(_, s)| s.value).sum())
+        self.fold(now, service, signal).map(|(sum, _)| sum)
     }
 
-    /// Number of series held.
+    /// `avg(...)` over the pods; `None` when the query has no result.
+    pub fn query_mean(&self, now: Time, service: ServiceId, signal: Signal) -> Option<f64> {
+        self.fold(now, service, signal).map(|(sum, n)| sum / f64::from(n))
+    }
+
+    fn fold(&self, now: Time, service: ServiceId, signal: Signal) -> Option<(f64, u32)> {
+        let mut found = (0.0, 0);
+        for value in self.pods_of(service).filter_map(|(_, s)| self.answer(now, s, signal).sample()) {
+            found = (found.0 + value.value, found.1 + 1);
+        }
+        (found.1 > 0).then_some(found)
+    }
+
+    /// A signal of the service as a whole: a percentile over all its pods, or a rate of it.
+    pub fn query_service(&self, now: Time, service: ServiceId, signal: Signal) -> Option<ScrapedSample> {
+        let range = self.settings.rate_range;
+        let scraped = &self.services.get(&service)?.scraped;
+        let last = scraped.back()?;
+        let first = scraped.iter().find(|s| now.since(s.at) <= range)?;
+        let value = match signal.kind() {
+            Kind::Quantile(Latency::Ttft, q) => last.ttft.since(&first.ttft).quantile_s(&TTFT_BOUNDS_S, q),
+            Kind::Quantile(Latency::Tpot, q) => last.tpot.since(&first.tpot).quantile_s(&TPOT_BOUNDS_S, q),
+            Kind::MetRate => rate(now, range, scraped.iter().map(|s| (s.at, s.met as f64))),
+            Kind::Gauge(_) | Kind::Rate(_) => None,
+        };
+        value.map(|value| ScrapedSample { value, measured_at: last.at, scraped_at: last.at })
+    }
+
+    /// Samples that a pod's counters hold, at most.
+    #[cfg(test)]
+    pub(super) fn samples_most(&self) -> usize {
+        self.pods.values().map(|s| s.totals.len()).max().unwrap_or(0)
+    }
+
+    /// Number of pods and services held.
     pub fn len(&self) -> usize {
-        self.series.len()
+        self.pods.len() + self.services.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.series.is_empty()
+        self.len() == 0
+    }
+}
+
+type Sum = (f64, u32);
+
+fn add(sum: &mut Sum, value: Option<f64>) {
+    if let Some(value) = value {
+        *sum = (sum.0 + value, sum.1 + 1);
+    }
+}
+
+/// Sums over the pods of a service; see [`MetricPath::sweep`].
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Sweep {
+    dcgm: [Sum; PAGE],
+    engine: [Sum; COUNTERS_FROM],
+    tokens_per_s: Sum,
+}
+
+impl Sweep {
+    /// `avg(...)` over the pods that have the gauge; `None` without any, and for other signals.
+    pub fn mean(&self, signal: Signal) -> Option<f64> {
+        let Kind::Gauge(place) = signal.kind() else { return None };
+        let sums: &[Sum] = match signal.exporter() {
+            Exporter::Dcgm => &self.dcgm,
+            Exporter::Engine => &self.engine,
+            Exporter::Service => return None,
+        };
+        sums.get(place).filter(|(_, n)| *n > 0).map(|(sum, n)| sum / f64::from(*n))
+    }
+
+    /// Output tokens per second of all pods.
+    pub fn tokens_per_s(&self) -> Option<f64> {
+        Some(self.tokens_per_s).filter(|(_, n)| *n > 0).map(|(sum, _)| sum)
     }
 }
 
 /// Thousandths of a value, truncated, as the adapter makes a quantity of it.
 pub fn to_milli(value: f64) -> i64 {
     (value * 1000.0) as i64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SERVICE: ServiceId = ServiceId(0);
-
-    fn key(signal: Signal, pod: u32) -> SeriesKey {
-        SeriesKey { service: SERVICE, signal, pod: Some(PodId(pod)) }
-    }
-
-    fn at(s: u64) -> Time {
-        Time::from_secs(s)
-    }
-
-    #[test]
-    fn a_value_is_seen_only_after_the_scrape_and_bears_its_age() {
-        let mut path = MetricPath::default();
-        let gpu = key(Signal::GpuUtilization, 1);
-        path.record(at(30), gpu, 100.0);
-        assert_eq!(path.query(at(44), gpu), Answer::Missing);
-        path.scrape(at(45), Scraper::Prometheus);
-        path.record(at(60), gpu, 0.0);
-        let seen = path.query(at(59), gpu).sample().unwrap();
-        assert_eq!((seen.value, seen.measured_at, seen.scraped_at), (100.0, at(30), at(45)));
-        assert_eq!(path.settings().worst_lag(Signal::GpuUtilization, Span::from_secs(15)), Span::from_secs(60));
-    }
-
-    #[test]
-    fn a_marked_series_ends_at_the_next_scrape_an_unmarked_one_at_the_look_back() {
-        for (staleness_markers, seen_until) in [(true, 14), (false, 300)] {
-            let mut path = MetricPath::new(PathSettings { staleness_markers, ..PathSettings::default() });
-            let gpu = key(Signal::GpuUtilization, 1);
-            path.record(at(0), gpu, 100.0);
-            path.scrape(at(0), Scraper::Prometheus);
-            path.vanish_pod(PodId(1));
-            let mut last_seen = 0;
-            for second in 1..400 {
-                if second % 15 == 0 {
-                    path.scrape(at(second), Scraper::Prometheus);
-                }
-                if path.query(at(second), gpu).sample().is_some() {
-                    last_seen = second;
-                }
-            }
-            assert_eq!(last_seen, seen_until, "markers {staleness_markers}");
-            assert!(path.is_empty(), "nothing is kept past the look-back");
-        }
-    }
-
-    #[test]
-    fn cpu_is_scraped_by_its_own_server() {
-        let mut path = MetricPath::default();
-        path.record(at(0), key(Signal::Cpu, 1), 0.5);
-        path.scrape(at(1), Scraper::Prometheus);
-        assert_eq!(path.query(at(1), key(Signal::Cpu, 1)), Answer::Missing);
-        path.scrape(at(1), Scraper::MetricsServer);
-        assert!(path.query(at(1), key(Signal::Cpu, 1)).sample().is_some());
-    }
-
-    #[test]
-    fn pod_queries_keep_to_service_and_signal() {
-        let mut path = MetricPath::default();
-        let other = SeriesKey { service: ServiceId(1), ..key(Signal::QueueDepth, 9) };
-        let of_service = SeriesKey { pod: None, ..key(Signal::QueueDepth, 0) };
-        for (k, v) in [(key(Signal::QueueDepth, 2), 5.0), (key(Signal::QueueDepth, 1), 3.0), (other, 7.0)] {
-            path.record(at(0), k, v);
-        }
-        path.record(at(0), of_service, 100.0);
-        path.record(at(0), key(Signal::RunningRequests, 1), 50.0);
-        path.record(at(0), key(Signal::QueueDepth, 3), f64::NAN);
-        path.scrape(at(5), Scraper::Prometheus);
-        let pods: Vec<(u32, f64)> =
-            path.query_pods(at(6), SERVICE, Signal::QueueDepth).iter().map(|(p, s)| (p.0, s.value)).collect();
-        assert_eq!(pods, [(1, 3.0), (2, 5.0)]);
-        assert_eq!(path.query_sum(at(6), SERVICE, Signal::QueueDepth), Some(8.0));
-        assert_eq!(path.query_sum(at(6), SERVICE, Signal::Goodput), None);
-    }
-
-    #[test]
-    fn ticks_lie_on_their_grid_and_always_advance() {
-        let (period, phase) = (Span::from_secs(30), Span::from_secs(7));
-        assert_eq!(next_tick(at(0), period, phase), at(7));
-        assert_eq!(next_tick(at(7), period, phase), at(37));
-        assert_eq!(next_tick(at(36), period, phase), at(37));
-        assert!(next_tick(at(5), Span::ZERO, Span::ZERO) > at(5));
-    }
-
-    #[test]
-    fn quantities_are_truncated_to_thousandths() {
-        assert_eq!(to_milli(0.9999), 999);
-        assert_eq!(to_milli(f64::NAN), 0);
-    }
 }

@@ -196,7 +196,7 @@ impl World {
             Param::Scheduling => self.set_scheduling(),
             Param::WarmReplicas => self.apply_spares(),
             Param::NodeCache => self.drop_node_caches(),
-            _ => {}
+            _ => self.set_metrics_param(param),
         }
     }
 }

@@ -59,6 +59,9 @@ impl World {
         let (prompt_tokens, output_tokens) = (request.prompt_tokens, request.output_tokens);
         if let Some(request) = self.requests.get_mut(id) {
             request.place = Place::Engine(group);
+            if work != Work::DecodeOnly {
+                request.sent = now;
+            }
         }
         let mut events = self.take_scratch();
         if let Some(engine) = self.group_mut(group).engine.as_deref_mut() {
@@ -152,8 +155,10 @@ impl World {
         }
         request.first_token = Some(at);
         let (service, backend, long, tokens) = (request.service, request.backend, request.long, request.prompt_tokens);
-        let ttft = at.since(request.arrived) + FRONT_END;
+        let (ttft, sent) = (at.since(request.arrived) + FRONT_END, request.sent);
         self.service_mut(service).ttft.record(at, ttft);
+        // The engine's own clock starts when it gets the request, not at the gateway.
+        self.meter.path.observe_ttft(backend, at.since(sent) + FRONT_END);
         self.service_mut(backend).first_tokens.count(at);
         if long {
             self.log(Who::Engine, Verdict::LongPromptAnswered { service, tokens, after: ttft }, Tone::Good);
@@ -172,6 +177,7 @@ impl World {
         let gaps = u64::from(output_tokens.saturating_sub(1)).max(1);
         let tpot = Span(at.since(first).0 / gaps);
         let met = ttft <= spec.slo_ttft && tpot <= spec.slo_tpot;
+        self.meter.path.observe_tpot(request.backend, tpot);
         let outcome = match (request.degraded, met) {
             (true, _) => Outcome::Degraded,
             (false, true) => Outcome::Met,

@@ -180,6 +180,7 @@ impl World {
             service,
             backend: self.draw_backend(service, &spec.backends, ordinal),
             arrived: now,
+            sent: now,
             prompt_tokens,
             output_tokens: if cut { cap as u32 } else { output_tokens },
             first_token: None,

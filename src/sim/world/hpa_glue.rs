@@ -5,7 +5,7 @@ use super::World;
 use crate::sim::decision::{Tone, Verdict, Who};
 use crate::sim::event::Event;
 use crate::sim::id::ServiceId;
-use crate::sim::metrics::{Signal, scrape};
+use crate::sim::metrics::{Scaling, Signal, scrape};
 use crate::sim::param::Param;
 use crate::sim::replicas::hpa::decision::{ProposalRule, Read, ScalingLimitedReason};
 use crate::sim::replicas::hpa::settings::{ControllerFlags, MetricSource, MetricSpec, MetricTarget};
@@ -37,13 +37,8 @@ pub struct LastSync {
 impl World {
     /// The chosen signal and its target in thousandths of the signal's unit.
     pub(super) fn hpa_signal(&self) -> (Signal, i64) {
-        let p = |param| self.policy.get(param);
-        match self.policy.choice(Param::Signal) {
-            "gpu_memory" => (Signal::GpuMemory, p(Param::TargetPercent) * 1000),
-            "queue_depth" => (Signal::QueueDepth, p(Param::TargetWaiting) * 1000),
-            "kv_usage" => (Signal::KvCacheUsage, p(Param::TargetKv) * 10),
-            _ => (Signal::GpuUtilization, p(Param::TargetPercent) * 1000),
-        }
+        let scaling = Scaling::of(self.policy.get(Param::Signal));
+        (scaling.signal, self.policy.get(scaling.target) * scaling.milli)
     }
 
     fn hpa_settings(&self) -> HpaSettings {

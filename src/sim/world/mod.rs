@@ -23,6 +23,10 @@ mod nodes;
 mod placement_glue;
 mod readiness;
 mod requests;
+mod sampling;
+mod scraping;
+#[cfg(test)]
+mod scraping_test;
 mod setup;
 mod sharing;
 mod snapshot;

@@ -34,6 +34,8 @@ pub struct Request {
     /// The service whose replicas answer.
     pub backend: ServiceId,
     pub arrived: Time,
+    /// When this attempt reached an engine.
+    pub sent: Time,
     pub prompt_tokens: u32,
     pub output_tokens: u32,
     pub first_token: Option<Time>,

@@ -36,7 +36,7 @@ impl World {
     }
 
     /// Replicas with parts of a GPU, in the order of the parts.
-    fn groups_on_gpu(&self, (node, gpu): (NodeId, u32)) -> Vec<GroupId> {
+    pub(super) fn groups_on_gpu(&self, (node, gpu): (NodeId, u32)) -> Vec<GroupId> {
         let n = self.node(node);
         let parts = n.parts_per_gpu() as usize;
         let slots = n.gpus.iter().skip(gpu as usize * parts).take(parts);

@@ -191,6 +191,7 @@ impl World {
             wait,
             crosses_domains: g.crosses_domains,
             all_reduce_per_step: g.all_reduce_step,
+            tokens_per_s: self.tokens_per_second(id).map(|v| v as f32),
         }
     }
 

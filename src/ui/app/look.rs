@@ -4,7 +4,8 @@ use crate::session::Model;
 use crate::session::Run;
 use crate::share::Origin;
 use crate::sim::decision::Decision;
-use crate::sim::series_view::{Point, Track};
+use crate::sim::id::ServiceId;
+use crate::sim::series_view::{Point, ServiceTrack, Track};
 use crate::sim::time::Time;
 use crate::ui::shell::now_ms;
 use crate::view::charts::{Chart, Plot, Source, plot};
@@ -24,6 +25,8 @@ pub struct Look {
     pub decisions: Rc<Vec<Decision>>,
     pub marks: Rc<Vec<Mark>>,
     pub plots: Rc<Vec<Plot>>,
+    /// The service that was picked for the charts.
+    pub service: Option<ServiceId>,
     /// Counts changes of language and colours.
     pub colours: u32,
     /// The readable fragment of the run that the page opened with.
@@ -53,6 +56,7 @@ struct ChartsKey {
     commands: usize,
     scenario: String,
     seed: u64,
+    service: Option<ServiceId>,
 }
 
 struct Tracks<'a>(&'a Run);
@@ -60,6 +64,9 @@ struct Tracks<'a>(&'a Run);
 impl Source for Tracks<'_> {
     fn points(&self, track: Track, until: Time) -> Vec<Point> {
         self.0.series(track, Time::ZERO, until, POINTS_MAX)
+    }
+    fn full(&self, service: ServiceId, track: ServiceTrack) -> Option<f64> {
+        self.0.full_range(service, track)
     }
 }
 
@@ -102,20 +109,28 @@ impl Look {
 
     fn refresh_charts(&mut self, model: &Model) {
         let until = window_end(model.run.seen_until());
+        // Ids of another scenario mean other services.
+        if self.charts_key.as_ref().is_some_and(|k| k.scenario != model.scenario) {
+            self.service = None;
+        }
         let key = ChartsKey {
             now: model.run.now(),
             until,
             commands: model.run.log().len(),
             scenario: model.scenario.clone(),
             seed: model.run.setup().seed,
+            service: self.service,
         };
         let running = model.playing || model.is_jumping();
-        let early = running && now_ms() - self.charts_built_ms < CHARTS_EVERY_MS && !self.plots.is_empty();
+        let same_service = self.charts_key.as_ref().is_some_and(|k| k.service == self.service);
+        let early =
+            running && same_service && now_ms() - self.charts_built_ms < CHARTS_EVERY_MS && !self.plots.is_empty();
         if early || self.charts_key.as_ref() == Some(&key) {
             return;
         }
         let source = Tracks(&model.run);
-        self.plots = Rc::new(Chart::ALL.iter().map(|c| plot(*c, &model.snapshot, until, &source)).collect());
+        let one = |c: &Chart| plot(*c, &model.snapshot, self.service, until, &source);
+        self.plots = Rc::new(Chart::ALL.iter().map(one).collect());
         self.charts_key = Some(key);
         self.charts_built_ms = now_ms();
     }

@@ -57,7 +57,7 @@ impl App {
                 if shows("time") { { self.transport(ctx, model) } }
                 if shows("charts") {
                     <div class="panel-charts">
-                        { self.charts(model, None) }
+                        { self.charts(ctx, model, None) }
                         <ScorePanel snapshot={model.snapshot.clone()} lang={model.lang} />
                     </div>
                 }
@@ -81,7 +81,7 @@ impl App {
                     }
                 </main>
                 if shows("time") { { self.transport(ctx, model) } }
-                if shows("charts") { <div class="panel-charts">{ self.charts(model, Some(chart)) }</div> }
+                if shows("charts") { <div class="panel-charts">{ self.charts(ctx, model, Some(chart)) }</div> }
                 <LastDecision lang={model.lang} snapshot={model.snapshot.clone()} decisions={self.look.decisions.clone()}
                     full_lab={self.full_lab()} />
                 { self.over(ctx, model) }
@@ -160,10 +160,10 @@ impl App {
         }
     }
 
-    fn charts(&self, model: &Model, only: Option<Chart>) -> Html {
+    fn charts(&self, ctx: &Context<Self>, model: &Model, only: Option<Chart>) -> Html {
         html! {
             <Charts lang={model.lang} plots={Plots(self.look.plots.clone())} snapshot={model.snapshot.clone()}
-                colours={self.look.colours} {only} />
+                colours={self.look.colours} on_service={ctx.link().callback(Msg::ChartService)} {only} />
         }
     }
 

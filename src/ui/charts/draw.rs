@@ -21,8 +21,10 @@ pub type Inks = BTreeMap<Ink, RGBColor>;
 type Failed<DB> = DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>;
 type Canvas<'a, DB> = ChartContext<'a, DB, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
-/// Width of a line in CSS pixels.
+/// Width of a line in CSS pixels: usually, of one that matters most, and of the others beside it.
 const LINE_PX: f64 = 2.0;
+const STRONG_PX: f64 = 3.5;
+const THIN_PX: f64 = 1.5;
 /// Distance of hatch strokes in CSS pixels.
 const HATCH_PX: f64 = 7.0;
 
@@ -35,7 +37,7 @@ struct Brush<'a> {
     until: f64,
 }
 
-/// Draws a chart. `scale` is device pixels per CSS pixel.
+/// Draws the lines of a chart that are to be shown. `scale` is device pixels per CSS pixel.
 ///
 /// # Errors
 /// What the backend says.
@@ -44,6 +46,7 @@ pub fn draw<DB: DrawingBackend>(
     plot: &Plot,
     inks: &Inks,
     scale: f64,
+    shown: impl Fn(&Line) -> bool,
 ) -> Result<(), Failed<DB>> {
     let (width, height) = area.dim_in_pixel();
     let brush = Brush { inks, scale, size: (f64::from(width), f64::from(height)), until: plot.until.0.max(1) as f64 };
@@ -53,7 +56,7 @@ pub fn draw<DB: DrawingBackend>(
         let y = plot.axis.height(tick);
         chart.draw_series([PathElement::new(vec![(0.0, y), (1.0, y)], brush.line(Ink::Rule, 1.0))])?;
     }
-    for line in &plot.lines {
+    for line in plot.lines.iter().filter(|l| shown(l)) {
         let axis = if line.second { plot.second.unwrap_or(plot.axis) } else { plot.axis };
         match line.shape {
             Shape::Band(hatch) => brush.band(&mut chart, line, &axis, hatch)?,
@@ -93,12 +96,13 @@ impl Brush<'_> {
         DashedLineSeries::new(path, px(on), px(off), style)
     }
 
-    /// The corner points of a run: steps hold each value until the next.
-    fn path(&self, run: &[Point], axis: &Axis, steps: bool) -> Vec<(f64, f64)> {
+    /// The corner points of a run: steps hold each value until the next. `full` is the value that
+    /// the axis shows as 1.
+    fn path(&self, run: &[Point], (axis, full): (&Axis, f64), steps: bool) -> Vec<(f64, f64)> {
         let mut path = Vec::with_capacity(run.len() * 2);
         for point in run {
             let Some(value) = point.value else { continue };
-            let (x, y) = (self.x(point.at), axis.height(f64::from(value)));
+            let (x, y) = (self.x(point.at), axis.height(f64::from(value) / full));
             if let (true, Some(&(_, before))) = (steps, path.last()) {
                 path.push((x, before));
             }
@@ -108,9 +112,14 @@ impl Brush<'_> {
     }
 
     fn stroke<DB: DrawingBackend>(&self, chart: &mut Canvas<DB>, line: &Line, axis: &Axis) -> Result<(), Failed<DB>> {
-        let style = self.line(line.ink, LINE_PX);
+        let width = match (line.strong, line.of) {
+            (true, _) => STRONG_PX,
+            (false, Some(_)) => THIN_PX,
+            (false, None) => LINE_PX,
+        };
+        let style = self.line(line.ink, width);
         for run in line.runs() {
-            let path = self.path(run, axis, line.shape == Shape::Steps);
+            let path = self.path(run, (axis, line.full), line.shape == Shape::Steps);
             match line.dash {
                 Dash::Solid => drop(chart.draw_series(LineSeries::new(path, style))?),
                 Dash::Dashed => drop(chart.draw_series(self.dashed(path, (7.0, 4.0), style))?),
@@ -123,7 +132,7 @@ impl Brush<'_> {
 
     fn area<DB: DrawingBackend>(&self, chart: &mut Canvas<DB>, line: &Line, axis: &Axis) -> Result<(), Failed<DB>> {
         for run in line.runs() {
-            let path = self.path(run, axis, false);
+            let path = self.path(run, (axis, line.full), false);
             let fill = self.ink(line.ink).mix(0.3);
             chart.draw_series(AreaSeries::new(path, 0.0, fill).border_style(self.line(line.ink, 1.0)))?;
         }
@@ -145,8 +154,8 @@ impl Brush<'_> {
             }
             let top: Vec<Point> = part.iter().map(|(p, _)| **p).collect();
             let floor = part.iter().map(|(p, below)| Point { at: p.at, value: Some(**below) });
-            let top = self.path(&top, axis, true);
-            let floor = self.path(&floor.collect::<Vec<_>>(), axis, true);
+            let top = self.path(&top, (axis, line.full), true);
+            let floor = self.path(&floor.collect::<Vec<_>>(), (axis, line.full), true);
             self.fill(chart, line.ink, hatch, &top, &floor)?;
         }
         Ok(())

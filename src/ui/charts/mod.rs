@@ -4,13 +4,16 @@
 mod draw;
 mod observe;
 mod plot_view;
+mod signal_bar;
 
 use crate::i18n::{Lang, Message as Text};
+use crate::sim::id::ServiceId;
 use crate::sim::snapshot::Snapshot;
 use crate::sim::time::Time;
 use crate::ui::say;
 use crate::view::charts::{Chart, Plot};
 use plot_view::PlotView;
+use signal_bar::Hidden;
 use std::rc::Rc;
 use yew::{Callback, Html, Properties, function_component, html, use_state_eq};
 
@@ -32,6 +35,8 @@ pub struct ChartsProps {
     pub snapshot: Rc<Snapshot>,
     /// Changes with the colours.
     pub colours: u32,
+    /// Another service is to be shown.
+    pub on_service: Callback<ServiceId>,
     /// Only this one, as in an embed.
     #[prop_or_default]
     pub only: Option<Chart>,
@@ -45,10 +50,17 @@ pub fn charts(props: &ChartsProps) -> Html {
         let pointed = pointed.clone();
         Callback::from(move |at: Option<Time>| pointed.set(at))
     };
+    let hidden = use_state_eq(Hidden::default);
+    let on_hidden = {
+        let hidden = hidden.clone();
+        Callback::from(move |next: Hidden| hidden.set(next))
+    };
     let one = |i: usize| {
         html! {
             <PlotView lang={props.lang} plots={props.plots.clone()} index={i} snapshot={props.snapshot.clone()}
-                colours={props.colours} pointed={*pointed} on_point={on_point.clone()} />
+                colours={props.colours} pointed={*pointed} on_point={on_point.clone()}
+                hidden={(*hidden).clone()} on_hidden={on_hidden.clone()} on_service={props.on_service.clone()}
+                bare={props.only.is_some()} />
         }
     };
     let shown = (0..props.plots.0.len()).filter(|i| props.only.is_none_or(|c| props.plots.0[*i].chart == c));

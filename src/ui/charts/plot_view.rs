@@ -3,7 +3,9 @@
 use super::Plots;
 use super::draw::{Inks, draw};
 use super::observe::{Seen, use_seen};
+use super::signal_bar::{Bar, Hidden, signal_bar};
 use crate::i18n::{Arg, Lang, Message as Text};
+use crate::sim::id::ServiceId;
 use crate::sim::snapshot::Snapshot;
 use crate::sim::time::Time;
 use crate::ui::say;
@@ -31,6 +33,12 @@ pub struct PlotViewProps {
     pub colours: u32,
     pub pointed: Option<Time>,
     pub on_point: Callback<Option<Time>>,
+    /// Signals that are not drawn.
+    pub hidden: Hidden,
+    pub on_hidden: Callback<Hidden>,
+    pub on_service: Callback<ServiceId>,
+    /// Without what can be set, as in an embed.
+    pub bare: bool,
 }
 
 /// Narrowest room for a tick of the time axis, in CSS pixels.
@@ -50,7 +58,8 @@ pub fn plot_view(props: &PlotViewProps) -> Html {
     let inks = use_mut_ref(|| (0, Inks::new()));
     {
         let (canvas, inks, index) = (canvas.clone(), inks.clone(), props.index);
-        use_effect_with((props.plots.clone(), seen, props.colours), move |(plots, seen, colours)| {
+        let drawn = (props.plots.clone(), seen, props.colours, props.hidden.clone());
+        use_effect_with(drawn, move |(plots, seen, colours, hidden)| {
             let canvas = canvas.cast::<HtmlCanvasElement>();
             if let (Some(canvas), Some(plot)) = (canvas, plots.0.get(index)) {
                 // Asking for colours makes the browser compute styles: once per change of them.
@@ -58,14 +67,26 @@ pub fn plot_view(props: &PlotViewProps) -> Html {
                 if known.0 != *colours || known.1.is_empty() {
                     *known = (*colours, read_inks(&canvas));
                 }
-                paint(&canvas, plot, *seen, &known.1);
+                paint(&canvas, plot, *seen, &known.1, hidden);
             }
         });
     }
+    let (legend_open, legend_button) = (use_state_eq(|| false), use_node_ref());
     let Some(plot) = props.plots.0.get(props.index) else {
         return Html::default();
     };
     let lang = props.lang;
+    let bar = (plot.chart == Chart::Signals && !props.bare).then(|| Bar {
+        lang,
+        plot,
+        snapshot: &props.snapshot,
+        at: props.pointed.unwrap_or(Time::MAX),
+        hidden: props.hidden.clone(),
+        on_hidden: props.on_hidden.clone(),
+        on_service: props.on_service.clone(),
+        open: legend_open.clone(),
+        button: legend_button.clone(),
+    });
     let id = plot.chart.id();
     let sentence = say(&lang, &summary(plot, &props.snapshot));
     let ontoggle = {
@@ -95,6 +116,7 @@ pub fn plot_view(props: &PlotViewProps) -> Html {
                 </div>
                 { x_labels(plot, &props.snapshot, seen) }
             </div>
+            { for bar.as_ref().map(signal_bar) }
             <p class="sentence" title={sentence.clone()}>
                 { match props.pointed { Some(at) => pointed_values(props, plot, at), None => html! { { sentence } } } }
             </p>
@@ -184,9 +206,13 @@ fn end_labels(props: &PlotViewProps, plot: &Plot, seen: Seen, now: f64) -> Html 
     if plot.chart == Chart::Ledger {
         labels = ledger_labels(&lang, plot);
     } else {
-        for line in plot.lines.iter().filter(|l| l.labelled && l.last().is_some()) {
+        let drawn = |l: &&Line| l.labelled && l.of.is_none_or(|t| !props.hidden.contains(&t));
+        let lines: Vec<&Line> = plot.lines.iter().filter(drawn).filter(|l| l.last().is_some()).collect();
+        // Where not all have room, the one that matters has it.
+        let crowded = lines.len() > (height_px / LABEL_LINE_PX) as usize;
+        for line in lines.into_iter().filter(|l| !crowded || l.strong) {
             let axis = if line.second { plot.second.unwrap_or(plot.axis) } else { plot.axis };
-            let y = axis.height(f64::from(line.last().unwrap_or(0.0)));
+            let y = axis.height(line.on_axis(line.last().unwrap_or(0.0)));
             let value = say(&lang, &Text::Word { word: label_value(line, Time::MAX) });
             let value = wide.then(|| html! { <b>{ value }</b> });
             labels.push((y, html! { <>{ swatch(line.ink, line.dash) }{ say(&lang, &line.label) }{ value }</> }));
@@ -241,7 +267,7 @@ fn ledger_labels(lang: &Lang, plot: &Plot) -> Vec<(f64, Html)> {
     ]
 }
 
-fn swatch(ink: Ink, dash: Dash) -> Html {
+pub(super) fn swatch(ink: Ink, dash: Dash) -> Html {
     let pattern = match dash {
         Dash::Solid => "",
         Dash::Dashed => "7 4",
@@ -267,7 +293,8 @@ fn pointed_values(props: &PlotViewProps, plot: &Plot, at: Time) -> Html {
         }
         html! { <>{ " · " }<span class="nowrap">{ say(&lang, &line.label) }{ " " }<b>{ say(&lang, &Text::Word { word: value }) }</b></span></> }
     };
-    html! { <><span class="nowrap">{ when }</span>{ for plot.lines.iter().map(value) }</> }
+    let drawn = plot.lines.iter().filter(|l| l.of.is_none_or(|t| !props.hidden.contains(&t)));
+    html! { <><span class="nowrap">{ when }</span>{ for drawn.map(value) }</> }
 }
 
 fn as_rows(lang: &Lang, plot: &Plot, snapshot: &Snapshot) -> Html {
@@ -290,7 +317,7 @@ fn as_rows(lang: &Lang, plot: &Plot, snapshot: &Snapshot) -> Html {
 }
 
 /// Draws at the device's own resolution. Nothing is drawn where nobody looks.
-fn paint(canvas: &HtmlCanvasElement, plot: &Plot, seen: Seen, inks: &Inks) {
+fn paint(canvas: &HtmlCanvasElement, plot: &Plot, seen: Seen, inks: &Inks, hidden: &Hidden) {
     if !seen.visible || seen.width < 1.0 || seen.height < 1.0 {
         return;
     }
@@ -307,7 +334,7 @@ fn paint(canvas: &HtmlCanvasElement, plot: &Plot, seen: Seen, inks: &Inks) {
     }
     if let Some(backend) = CanvasBackend::with_canvas_object(canvas.clone()) {
         // A chart that cannot be drawn still has its sentence and table.
-        let _ = draw(&backend.into_drawing_area(), plot, inks, scale);
+        let _ = draw(&backend.into_drawing_area(), plot, inks, scale, |l| l.of.is_none_or(|t| !hidden.contains(&t)));
     }
 }
 

@@ -14,6 +14,8 @@ const EDGE_PX: f64 = 8.0;
 #[derive(Properties, PartialEq)]
 pub struct MenuProps {
     pub title: Message,
+    /// What there is to know of it.
+    pub about: Vec<Message>,
     pub items: Vec<MenuItem>,
     pub lang: Lang,
     /// `data-at` of the thing that it belongs to.
@@ -23,7 +25,7 @@ pub struct MenuProps {
 
 #[component]
 pub fn Menu(props: &MenuProps) -> Html {
-    let MenuProps { title, items, lang, anchor, act } = props;
+    let MenuProps { title, about, items, lang, anchor, act } = props;
     let me = use_node_ref();
     {
         let me = me.clone();
@@ -69,6 +71,11 @@ pub fn Menu(props: &MenuProps) -> Html {
     html! {
         <div class="map-menu" ref={me} role="menu" aria-label={say(lang, title)} onkeydown={on_key} data-testid="map-menu">
             <p class="menu-title" role="presentation">{ say(lang, title) }</p>
+            if !about.is_empty() {
+                <p class="menu-about" role="presentation">
+                    { for about.iter().map(|line| html! { <span>{ say(lang, line) }</span> }) }
+                </p>
+            }
             { for items.iter().map(|item| entry(item, lang, act)) }
         </div>
     }

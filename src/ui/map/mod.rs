@@ -6,12 +6,14 @@ mod menu;
 mod node;
 mod pointer;
 mod rack;
+mod tip;
 mod tools;
 mod trays;
 
 use self::menu::Menu;
 use self::pointer::{Lift, Pointer};
 use self::rack::{Drop, RackBox};
+use self::tip::{TipBox, Tips, use_tips};
 use self::tools::Tools;
 use self::trays::{Fabric, Legend, Pending};
 use crate::i18n::{Lang, Message, plain, render};
@@ -19,8 +21,8 @@ use crate::session::{self, Selection};
 use crate::sim::id::{GroupId, NodeId, RackId};
 use crate::sim::snapshot::Snapshot;
 use crate::view::map::{
-    Act, By, Carried, Cursor, Focus, Key, Lit, MapState, MapView, MenuOf, Mode, RackCard, act, drop_check,
-    item_message, map_view, menu_items, menu_title, reconcile, refusal_message,
+    Act, By, Carried, Cursor, Focus, Key, Lit, MapState, MapView, MenuOf, Mode, RackCard, act, cell_tip, cursor_tip,
+    drop_check, group_state, item_message, map_view, menu_items, menu_title, reconcile, refusal_message,
 };
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -122,6 +124,7 @@ pub fn ClusterMap(props: &ClusterMapProps) -> Html {
         use_effect_with(matches!(state.mode, Mode::Place { by: By::Pointer, .. }), move |_| pointer.place_ghost());
     }
 
+    let tips = use_tips();
     let lang = props.lang;
     let lit = Lit::new(&props.selection, &props.highlight);
     let view = map_view(&props.snapshot, &lit);
@@ -136,6 +139,18 @@ pub fn ClusterMap(props: &ClusterMapProps) -> Html {
     let on_move = {
         let (pointer, act, racks) = (pointer.clone(), act.clone(), racks.clone());
         move |e: PointerEvent| pointer.moved(&e, &racks, &act)
+    };
+    let on_over = {
+        let tips = tips.clone();
+        Callback::from(move |e: PointerEvent| {
+            if let Some(target) = e.target().and_then(|t| t.dyn_into::<Element>().ok()) {
+                tips.pointer_over(&target);
+            }
+        })
+    };
+    let on_leave = {
+        let tips = tips.clone();
+        Callback::from(move |_: PointerEvent| tips.pointer_left())
     };
     let on_up = {
         let (pointer, act) = (pointer.clone(), act.clone());
@@ -153,14 +168,15 @@ pub fn ClusterMap(props: &ClusterMapProps) -> Html {
     html! {
         <section {class} ref={root} aria-label={say(&lang, &Message::MapTitle)} data-testid="map"
             onpointermove={on_move} onpointerup={on_up} onpointercancel={on_lost.clone()}
-            onlostpointercapture={on_lost}>
+            onlostpointercapture={on_lost} onpointerover={on_over} onpointerleave={on_leave}>
             <h2 class="visually-hidden">{ say(&lang, &Message::MapTitle) }</h2>
             <p class="visually-hidden" data-testid="map-summary">
                 { view.summary.iter().map(|m| say(&lang, m) + ". ").collect::<String>() }
                 { say(&lang, &Message::MapKeysHint) }
             </p>
             <Legend items={view.legend.clone()} {lang} />
-            { board(*map, props, &view, &state, arrivals, &act, &send, &lift) }
+            { board(*map, props, &view, &state, arrivals, &act, &send, &lift, &tips) }
+            { tip::about(*map, cursor_tip(&props.snapshot, state.cursor).as_ref(), &lang) }
             <Fabric fabric={view.fabric.clone()} {lang} send={send.clone()} />
             <Pending rows={view.pending.clone()} more={view.pending_more} {lang} send={send.clone()} />
             if props.compact {
@@ -169,6 +185,7 @@ pub fn ClusterMap(props: &ClusterMapProps) -> Html {
                 { tools }
             }
             { open_menu(props, &state, &act) }
+            { open_tip(props, &state, &tips) }
             { ghost(props, &state, &pointer) }
         </section>
     }
@@ -194,12 +211,16 @@ fn board(
     act: &Callback<Act>,
     send: &Callback<session::Message>,
     lift: &Callback<Lift>,
+    tips: &Tips,
 ) -> Html {
     let on_key = {
-        let act = act.clone();
+        let (act, tips) = (act.clone(), tips.clone());
         Callback::from(move |event: KeyboardEvent| {
             if event.ctrl_key() || event.alt_key() || event.meta_key() {
                 return;
+            }
+            if event.key() == "Escape" {
+                tips.dismiss();
             }
             if let Some(key) = Key::from_dom(&event.key()) {
                 event.prevent_default();
@@ -209,13 +230,18 @@ fn board(
         })
     };
     let on_focus = {
-        let act = act.clone();
+        let (act, tips) = (act.clone(), tips.clone());
         Callback::from(move |event: FocusEvent| {
             let target = event.target().and_then(|t| t.dyn_into::<Element>().ok());
+            tips.focus(target.as_ref());
             if let Some(focused) = target.as_ref().and_then(focused) {
                 act.emit(focused);
             }
         })
+    };
+    let on_blur = {
+        let tips = tips.clone();
+        Callback::from(move |_: FocusEvent| tips.focus(None))
     };
     let menu = match state.mode {
         Mode::Menu(of) => Some(of),
@@ -238,7 +264,7 @@ fn board(
     };
     let lifted_rack = lifted.and_then(rack_of);
     html! {
-        <div class="map-board" onkeydown={on_key} onfocusin={on_focus}>
+        <div class="map-board" onkeydown={on_key} onfocusin={on_focus} onfocusout={on_blur}>
             { placing_bar(props, state, act) }
             <div class="map-floor">
                 { for view.racks.iter().map(|card| {
@@ -329,13 +355,35 @@ fn open_menu(props: &ClusterMapProps, state: &MapState, act: &Callback<Act>) -> 
     let Some(title) = menu_title(&props.snapshot, of) else {
         return html! {};
     };
+    let about = match of {
+        MenuOf::Group { group, .. } => group_state(&props.snapshot, group),
+        MenuOf::Rack(_) | MenuOf::Node(_) => Vec::new(),
+    };
     let anchor = match of {
         MenuOf::Rack(id) => format!("r{}", id.0),
         MenuOf::Node(id) => format!("n{}", id.0),
         MenuOf::Group { node, cell, .. } => format!("c{}.{cell}", node.0),
     };
     html! {
-        <Menu {title} items={menu_items(&props.snapshot, of)} lang={props.lang} {anchor} act={act.clone()} />
+        <Menu {title} {about} items={menu_items(&props.snapshot, of)} lang={props.lang} {anchor} act={act.clone()} />
+    }
+}
+
+/// The tip of the cell under the pointer, else of the one that has the focus. None while a menu is
+/// open, which says the same, or something is carried.
+fn open_tip(props: &ClusterMapProps, state: &MapState, tips: &Tips) -> Html {
+    if state.mode != Mode::Walk {
+        return html! {};
+    }
+    let focused = match state.cursor {
+        Some(Cursor::Cell(node, cell)) if *tips.focused => Some((node, cell)),
+        _ => None,
+    };
+    let shown = (*tips.hovered).or(focused);
+    let tip = shown.and_then(|at| Some((at, cell_tip(&props.snapshot, at.0, at.1)?)));
+    match tip {
+        Some((at, tip)) => html! { <TipBox {tip} {at} lang={props.lang} /> },
+        None => html! {},
     }
 }
 

@@ -3,6 +3,7 @@
 use super::icons::{BROOM, LEAVE, LOCK, RINGS, cell_picture, grip_dots, icon};
 use super::pointer::Lift;
 use super::say;
+use super::tip::about_id;
 use crate::i18n::{Lang, Message};
 use crate::sim::id::NodeId;
 use crate::view::map::{Act, Carried, CellCard, MenuOf, NodeCard, NodeHead, NodeLook, cell_label};
@@ -67,7 +68,7 @@ pub fn NodeBox(props: &NodeBoxProps) -> Html {
                 open={props.open} act={props.act.clone()} lift={props.lift.clone()} />
             <Cells cells={card.cells.clone()} node={id} name={head.name.clone()} lang={*lang}
                 stop={match props.stop { Stop::Cell(i) => Some(i), Stop::No | Stop::Name => None }}
-                act={props.act.clone()} />
+                parts={card.parts} about={about_id(*map)} act={props.act.clone()} />
             <div class="node-status" id={status_id(*map, id)}>
                 if head.look == NodeLook::Draining { { icon(LEAVE) } }
                 <span>{ say(lang, &card.status) }</span>
@@ -126,6 +127,7 @@ fn Head(props: &HeadProps) -> Html {
             <div class="node-kind">
                 <span>{ say(lang, &head.kind) }</span><span class="node-price">{ say(lang, &head.price) }</span>
             </div>
+            if let Some(share) = &head.share { <div class="node-share">{ share.to_string() }</div> }
         </>
     }
 }
@@ -137,12 +139,16 @@ struct CellsProps {
     name: String,
     lang: Lang,
     stop: Option<u32>,
+    /// Cells of one GPU.
+    parts: u32,
+    /// Id of the text about the cell under the cursor.
+    about: String,
     act: Callback<Act>,
 }
 
 #[component]
 fn Cells(props: &CellsProps) -> Html {
-    let cells = props.cells.iter().enumerate().map(|(i, cell)| {
+    let cell = |(i, cell): (usize, &CellCard)| {
         let at = i as u32;
         let node = props.node;
         let of = match cell.group {
@@ -154,13 +160,26 @@ fn Cells(props: &CellsProps) -> Html {
             event.stop_propagation();
             act.emit(Act::OpenMenu(of));
         });
+        let stop = props.stop == Some(at);
         html! {
             <button key={i} type="button" class={classes!("cell", cell.lit.then_some("lit"))} {onclick}
-                data-at={format!("c{}.{at}", node.0)} tabindex={if props.stop == Some(at) { "0" } else { "-1" }}
-                aria-haspopup="menu" aria-label={say(&props.lang, &cell_label(cell, i, &props.name))}>
+                data-at={format!("c{}.{at}", node.0)} tabindex={if stop { "0" } else { "-1" }}
+                aria-describedby={stop.then(|| props.about.clone())}
+                aria-haspopup="menu" aria-label={say(&props.lang, &cell_label(cell, i, props.parts, &props.name))}>
                 { cell_picture(cell) }
             </button>
         }
-    });
-    html! { <div class="cells">{ for cells }</div> }
+    };
+    let mut cells = props.cells.iter().enumerate().map(cell);
+    if props.parts < 2 {
+        return html! { <div class="cells">{ for cells }</div> };
+    }
+    // The parts of a GPU stand in its box, at most four in a row.
+    let parts = props.parts as usize;
+    let gpus = props.cells.len().div_ceil(parts);
+    let gpu = |i: usize| {
+        let own: Vec<Html> = cells.by_ref().take(parts).collect();
+        html! { <div key={i} class="gpu" style={format!("--parts:{}", parts.min(4))}>{ own }</div> }
+    };
+    html! { <div class="cells divided">{ for (0..gpus).map(gpu) }</div> }
 }

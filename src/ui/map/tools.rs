@@ -10,7 +10,7 @@ use crate::sim::time::Span;
 use crate::view::map::{Act, By, Carried, LaunchButton, PaletteCard, SPIKE_MAX, SpikeDefaults};
 use std::rc::Rc;
 use wasm_bindgen::JsCast;
-use web_sys::{Element, HtmlInputElement, HtmlSelectElement};
+use web_sys::{Element, HtmlElement, HtmlInputElement, HtmlSelectElement};
 use yew::prelude::*;
 
 #[derive(Properties, PartialEq)]
@@ -34,9 +34,16 @@ pub fn Tools(props: &ToolsProps) -> Html {
         let spiking = spiking.clone();
         Callback::from(move |_: MouseEvent| spiking.set(!*spiking))
     };
+    let opener = use_node_ref();
     let close = {
-        let spiking = spiking.clone();
-        use_callback((), move |(), ()| spiking.set(false))
+        let (spiking, opener) = (spiking.clone(), opener.clone());
+        use_callback((), move |(), ()| {
+            spiking.set(false);
+            // What had the focus goes with the form.
+            if let Some(button) = opener.cast::<HtmlElement>() {
+                _ = button.focus();
+            }
+        })
     };
     html! {
         <section class="map-tools" aria-label={say(lang, &Message::MapTools)} data-testid="tools">
@@ -51,7 +58,7 @@ pub fn Tools(props: &ToolsProps) -> Html {
                     }
                 }) }
                 if props.spike.is_some() {
-                    <button type="button" class="tool" data-testid="spike" onclick={toggle}
+                    <button ref={opener} type="button" class="tool" data-testid="spike" onclick={toggle}
                         aria-expanded={spiking.to_string()}>{ icon(MOON) }{ say(lang, &Message::MapSpike) }</button>
                 }
             </div>
@@ -123,6 +130,16 @@ fn SpikeForm(props: &SpikeFormProps) -> Html {
         })
     };
     let cancel = close.reform(|_: MouseEvent| ());
+    let onkeydown = {
+        let close = close.clone();
+        Callback::from(move |event: KeyboardEvent| {
+            if event.key() == "Escape" {
+                event.prevent_default();
+                event.stop_propagation();
+                close.emit(());
+            }
+        })
+    };
     let field = |label: &Message, name: &'static str, node: &NodeRef, value: u32| {
         html! {
             <label>{ say(lang, label) }
@@ -132,7 +149,7 @@ fn SpikeForm(props: &SpikeFormProps) -> Html {
         }
     };
     html! {
-        <form class="spike-form" {onsubmit} novalidate=true aria-label={say(lang, &Message::MapSpikeTitle)} data-testid="spike-form">
+        <form class="spike-form" {onsubmit} {onkeydown} novalidate=true aria-label={say(lang, &Message::MapSpikeTitle)} data-testid="spike-form">
             <label>{ say(lang, &Message::MapSpikeService) }
                 <select ref={service} name="service" data-testid="spike-service">
                     { for defaults.services.iter().enumerate().map(|(i, (id, name, _))| html! {

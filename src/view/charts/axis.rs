@@ -32,8 +32,9 @@ impl Axis {
 
     pub fn tick_label(&self, value: f64) -> Arg {
         match self.unit {
-            Unit::Share => Arg::Percent(value),
+            Unit::Share | Unit::Points => Arg::Percent(value),
             Unit::Count => Arg::Int(value.round() as i64),
+            Unit::Mib | Unit::Watts | Unit::TokensPerSecond => number(value),
             Unit::PerSecond => Message::PerSecond { n: number(value) }.into(),
             Unit::Seconds => Arg::Span(Span::from_secs_f64(value)),
         }

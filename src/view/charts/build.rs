@@ -1,8 +1,9 @@
 //! What each chart shows of the tracks.
 
-use super::{Axis, Chart, Dash, Hatch, Ink, Line, Plot, STACK, Shape, Unit, gpus};
+use super::{Axis, Chart, Dash, Hatch, Ink, Line, Plot, STACK, Shape, Unit, gpus, signals};
 use crate::i18n::{Arg, Message};
-use crate::sim::series_view::{Point, Track};
+use crate::sim::id::ServiceId;
+use crate::sim::series_view::{Point, ServiceTrack, Track};
 use crate::sim::snapshot::{GpuUse, ServiceView, Snapshot};
 use crate::sim::time::{Span, Time};
 
@@ -10,16 +11,18 @@ use crate::sim::time::{Span, Time};
 pub trait Source {
     /// Points of a track from the run's beginning to `until`, thinned to what a chart can show.
     fn points(&self, track: Track, until: Time) -> Vec<Point>;
+    /// The value of a service's signal that fills its range; `None` without a bound.
+    fn full(&self, service: ServiceId, track: ServiceTrack) -> Option<f64>;
 }
 
-/// Top of the signals' axis: a queue of many times its target is cut off there, and says so.
-const SIGNALS_TOP: f64 = 1.25;
 /// Seconds that the latency axis shows at least, in SLOs.
 const TTFT_TOP_SLOS: f64 = 1.5;
 
-/// Builds a chart.
-pub fn plot(chart: Chart, snapshot: &Snapshot, until: Time, source: &impl Source) -> Plot {
-    let line = |track, label, ink, dash, shape, unit| Line {
+/// Builds a chart. Those of one service show `service`, or [`chart_service`] if it is not there.
+pub fn plot(chart: Chart, snapshot: &Snapshot, service: Option<ServiceId>, until: Time, source: &impl Source) -> Plot {
+    let shown = chart_service(snapshot, service);
+    let of = |track: ServiceTrack| shown.map(|s| Track::Of(s.id, track));
+    let line = |track: Option<Track>, label, ink, dash, shape, unit| Line {
         label,
         ink,
         dash,
@@ -27,57 +30,49 @@ pub fn plot(chart: Chart, snapshot: &Snapshot, until: Time, source: &impl Source
         unit,
         second: false,
         labelled: true,
-        points: source.points(track, until),
+        full: 1.0,
+        strong: false,
+        of: None,
+        points: track.map(|t| source.points(t, until)).unwrap_or_default(),
         below: Vec::new(),
     };
     match chart {
         Chart::Queue => queue(
             until,
-            line(Track::Waiting, Message::LineWaiting, Ink::Text, Dash::Solid, Shape::Line, Unit::Count),
-            line(Track::Arrivals, Message::LineArrivals, Ink::Held, Dash::Solid, Shape::Area, Unit::PerSecond),
+            line(Some(Track::Waiting), Message::LineWaiting, Ink::Text, Dash::Solid, Shape::Line, Unit::Count),
+            line(Some(Track::Arrivals), Message::LineArrivals, Ink::Held, Dash::Solid, Shape::Area, Unit::PerSecond),
         ),
-        Chart::Signals => {
-            let share = |track, label, ink, dash| line(track, label, ink, dash, Shape::Line, Unit::Share);
-            let lines = vec![
-                share(Track::GpuMemory, Message::LineGpuMemory, Ink::Muted, Dash::Dotted),
-                share(Track::GpuUtilization, Message::LineGpuUtilization, Ink::Training, Dash::Dashed),
-                share(Track::KvUsage, Message::LineKvUsage, Ink::Good, Dash::Long),
-                share(Track::QueueShare, Message::LineQueueShare, Ink::Serving, Dash::Solid),
-            ];
-            Plot { chart, until, axis: Axis { top: SIGNALS_TOP, unit: Unit::Share }, second: None, lines, limit: None }
-        }
+        Chart::Signals => signals::plot(snapshot, shown, until, source),
         Chart::Replicas => {
-            let count = |track, label, ink, dash| line(track, label, ink, dash, Shape::Steps, Unit::Count);
+            let count = |track, label, ink, dash| line(of(track), label, ink, dash, Shape::Steps, Unit::Count);
             let lines = vec![
-                count(Track::RawDesired, Message::LineRawDesired, Ink::Muted, Dash::Dotted),
-                count(Track::Desired, Message::LineDesired, Ink::Training, Dash::Dashed),
-                count(Track::Ready, Message::LineReady, Ink::Serving, Dash::Solid),
+                count(ServiceTrack::RawDesired, Message::LineRawDesired, Ink::Muted, Dash::Dotted),
+                count(ServiceTrack::Desired, Message::LineDesired, Ink::Training, Dash::Dashed),
+                count(ServiceTrack::Ready, Message::LineReady, Ink::Serving, Dash::Solid),
             ];
             let axis = Axis::for_values(highest(&lines), 4.0, Unit::Count);
-            Plot { chart, until, axis, second: None, lines, limit: None }
+            Plot { chart, until, axis, second: None, lines, limit: None, service: shown.map(|s| s.id) }
         }
         Chart::Ttft => {
-            let p99 = line(Track::TtftP99, Message::LineTtftP99, Ink::Bad, Dash::Solid, Shape::Line, Unit::Seconds);
+            let track = of(ServiceTrack::ExactTtftP99);
+            let p99 = line(track, Message::LineTtftP99, Ink::Bad, Dash::Solid, Shape::Line, Unit::Seconds);
             let lines = vec![p99];
-            let slo = ttft_slo(snapshot);
+            let slo = shown.map(|s| s.slo_ttft);
             let least = slo.map_or(1.0, |s| s.secs_f64() * TTFT_TOP_SLOS);
             let axis = Axis::for_values(highest(&lines), least, Unit::Seconds);
             let limit = slo.map(|s| (s.secs_f64(), Message::LineSlo { limit: s.into() }));
-            Plot { chart, until, axis, second: None, lines, limit }
+            Plot { chart, until, axis, second: None, lines, limit, service: shown.map(|s| s.id) }
         }
         Chart::Ledger => ledger(until, source),
     }
 }
 
-/// TTFT target of the service that the charts are about.
-pub(super) fn ttft_slo(snapshot: &Snapshot) -> Option<Span> {
-    chart_service(snapshot).map(|s| s.slo_ttft)
-}
-
-/// The service whose signals, replicas and first tokens the charts show: the scaled one.
-pub(super) fn chart_service(snapshot: &Snapshot) -> Option<&ServiceView> {
+/// The service that the charts of signals, replicas and first tokens show: the chosen one, else
+/// the scaled one, else the first.
+pub fn chart_service(snapshot: &Snapshot, chosen: Option<ServiceId>) -> Option<&ServiceView> {
     let services = &snapshot.services;
-    services.iter().find(|s| s.scaled).or(services.first())
+    let chosen = chosen.and_then(|id| services.iter().find(|s| s.id == id));
+    chosen.or_else(|| services.iter().find(|s| s.scaled)).or(services.first())
 }
 
 fn queue(until: Time, waiting: Line, mut arrivals: Line) -> Plot {
@@ -85,10 +80,10 @@ fn queue(until: Time, waiting: Line, mut arrivals: Line) -> Plot {
     let axis = Axis::for_values(highest(std::slice::from_ref(&waiting)), 4.0, Unit::Count);
     let second = Axis::for_values(highest(std::slice::from_ref(&arrivals)), 2.0, Unit::PerSecond);
     let lines = vec![arrivals, waiting];
-    Plot { chart: Chart::Queue, until, axis, second: Some(second), lines, limit: None }
+    Plot { chart: Chart::Queue, until, axis, second: Some(second), lines, limit: None, service: None }
 }
 
-fn highest(lines: &[Line]) -> f64 {
+pub(super) fn highest(lines: &[Line]) -> f64 {
     let values = lines.iter().flat_map(|l| l.points.iter().filter_map(|p| p.value));
     f64::from(values.fold(0.0, f32::max))
 }
@@ -116,12 +111,15 @@ fn ledger(until: Time, source: &impl Source) -> Plot {
             unit: Unit::Count,
             second: false,
             labelled: false,
+            full: 1.0,
+            strong: false,
+            of: None,
             points,
             below,
         });
     }
     let axis = Axis::for_values(f64::from(floor.iter().copied().fold(0.0, f32::max)), 4.0, Unit::Count);
-    Plot { chart: Chart::Ledger, until, axis, second: None, lines, limit: None }
+    Plot { chart: Chart::Ledger, until, axis, second: None, lines, limit: None, service: None }
 }
 
 fn band(state: GpuUse) -> (Message, Ink, Hatch) {
@@ -172,5 +170,9 @@ pub(super) fn value_arg(unit: Unit, value: f32) -> Arg {
         Unit::PerSecond => Message::PerSecond { n: Arg::Float(value, 1) }.into(),
         Unit::Share => Arg::Percent(value),
         Unit::Seconds => Arg::Span(Span::from_secs_f64(value)),
+        Unit::Points => Arg::Percent(value / 100.0),
+        Unit::Mib => Message::ValueMib { n: Arg::Int(value.round() as i64) }.into(),
+        Unit::Watts => Message::ValueWatts { n: Arg::Int(value.round() as i64) }.into(),
+        Unit::TokensPerSecond => Message::ValueTokensPerSecond { n: Arg::Int(value.round() as i64) }.into(),
     }
 }

@@ -3,17 +3,20 @@
 
 mod axis;
 mod build;
+mod signals;
 mod words;
 
 #[cfg(test)]
 mod charts_test;
 
 pub use axis::{Axis, nice_top};
-pub use build::{Source, plot};
+pub use build::{Source, chart_service, plot};
+pub use signals::{LegendRow, legend, metric_name};
 pub use words::{label_value, summary, table};
 
 use crate::i18n::Message;
-use crate::sim::series_view::{Point, Track};
+use crate::sim::id::ServiceId;
+use crate::sim::series_view::{Point, ServiceTrack, Track};
 use crate::sim::snapshot::GpuUse;
 use crate::sim::time::Time;
 
@@ -156,6 +159,11 @@ pub enum Unit {
     PerSecond,
     Share,
     Seconds,
+    /// Percent points, 0 to 100.
+    Points,
+    Mib,
+    Watts,
+    TokensPerSecond,
 }
 
 /// One line or band. Points are in order of time.
@@ -170,6 +178,12 @@ pub struct Line {
     pub second: bool,
     /// Its name and last value stand at its end.
     pub labelled: bool,
+    /// Value that the axis shows as 1, where it shows shares of ranges.
+    pub full: f64,
+    /// Drawn over the others: what the autoscaler reads.
+    pub strong: bool,
+    /// The signal that can be hidden and shown.
+    pub of: Option<ServiceTrack>,
     pub points: Vec<Point>,
     /// Of a band: lower edge at each of `points`, in the same order.
     pub below: Vec<f32>,
@@ -183,6 +197,10 @@ impl Line {
     }
     pub fn last(&self) -> Option<f32> {
         self.points.last().and_then(|p| p.value)
+    }
+    /// A value as the axis counts it.
+    pub fn on_axis(&self, value: f32) -> f64 {
+        f64::from(value) / self.full
     }
 }
 
@@ -198,6 +216,8 @@ pub struct Plot {
     pub lines: Vec<Line>,
     /// A limit across the chart: value and label.
     pub limit: Option<(f64, Message)>,
+    /// The service that it shows, if it is of one.
+    pub service: Option<ServiceId>,
 }
 
 /// Ledger states from the bottom of the stack to its top: what works, what gets ready, what is

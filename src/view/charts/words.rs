@@ -1,6 +1,6 @@
 //! The charts in words: one sentence each, values at line ends, and the table.
 
-use super::build::{chart_service, ttft_slo, value_arg};
+use super::build::{chart_service, value_arg};
 use super::{Chart, Line, Plot};
 use crate::i18n::{Arg, Message};
 use crate::sim::snapshot::GpuUse;
@@ -30,15 +30,15 @@ pub fn summary(plot: &Plot, snapshot: &Snapshot) -> Message {
             waiting: said(Message::LineWaiting),
             arrivals: Arg::Float(last(Message::LineArrivals).and_then(Line::last).unwrap_or(0.0).into(), 1),
         },
-        Chart::Signals => Message::SumSignals {
-            service: service(snapshot),
-            gpu: said(Message::LineGpuUtilization),
-            memory: said(Message::LineGpuMemory),
-            queue: said(Message::LineQueueShare),
-            kv: said(Message::LineKvUsage),
+        Chart::Signals => Message::SumSignalsNow {
+            service: service(plot, snapshot),
+            gpu: said(Message::SigGpuUtilization),
+            tensor: said(Message::SigTensorActive),
+            waiting: said(Message::SigWaiting),
+            kv: said(Message::SigKvUsage),
         },
         Chart::Replicas => Message::SumReplicas {
-            service: service(snapshot),
+            service: service(plot, snapshot),
             raw: said(Message::LineRawDesired),
             desired: said(Message::LineDesired),
             ready: said(Message::LineReady),
@@ -49,8 +49,8 @@ pub fn summary(plot: &Plot, snapshot: &Snapshot) -> Message {
 }
 
 /// The service that the charts of signals, replicas and first tokens are about.
-fn service(snapshot: &Snapshot) -> Arg {
-    chart_service(snapshot).map_or(Message::NoValue.into(), |s| s.name.clone().into())
+fn service(plot: &Plot, snapshot: &Snapshot) -> Arg {
+    chart_service(snapshot, plot.service).map_or(Message::NoValue.into(), |s| s.name.clone().into())
 }
 
 fn ttft(plot: &Plot, snapshot: &Snapshot) -> Message {
@@ -61,12 +61,12 @@ fn ttft(plot: &Plot, snapshot: &Snapshot) -> Message {
         return Message::SumTtftNone;
     };
     let value = point.value.unwrap_or(0.0);
-    let slo = ttft_slo(snapshot).unwrap_or_default();
+    let slo = chart_service(snapshot, plot.service).map(|s| s.slo_ttft).unwrap_or_default();
     let p99 = value_arg(unit, value);
     if f64::from(value) <= slo.secs_f64() {
-        Message::SumTtftMet { service: service(snapshot), p99, slo: slo.into() }
+        Message::SumTtftMet { service: service(plot, snapshot), p99, slo: slo.into() }
     } else {
-        Message::SumTtftMissed { service: service(snapshot), p99, slo: slo.into() }
+        Message::SumTtftMissed { service: service(plot, snapshot), p99, slo: slo.into() }
     }
 }
 

@@ -79,9 +79,17 @@ impl CellCard {
     }
 }
 
-/// A cell in words, for screen readers.
-pub fn cell_label(cell: &CellCard, gpu: usize, node: &str) -> Message {
-    let (gpu, node, state) = (gpu.into(), node.into(), look_word(cell.look).into());
+/// A cell in words, for screen readers: the `index`-th of its node, whose GPUs have so many parts.
+pub fn cell_label(cell: &CellCard, index: usize, parts: u32, node: &str) -> Message {
+    let each = parts.max(1) as usize;
+    let gpu = match parts {
+        0 | 1 => index.into(),
+        _ => {
+            let (gpu, part) = ((index / each).into(), (index % each + 1).into());
+            Message::MapGpuPart { gpu, part, parts: parts.into() }.into()
+        }
+    };
+    let (node, state) = (node.into(), look_word(cell.look).into());
     match (&cell.group_name, cell.rank, cell.badge) {
         (Some(group), Some(rank), Some(badge)) => Message::MapCellRank {
             gpu,
@@ -112,6 +120,8 @@ pub struct NodeHead {
     pub name: String,
     pub look: NodeLook,
     pub kind: Message,
+    /// How its GPUs are divided (`MIG-1g.10gb`).
+    pub share: Option<Rc<str>>,
     pub price: Message,
     /// Bandwidth of a node that is an NVLink domain of its own.
     pub domain: Option<Message>,
@@ -130,6 +140,8 @@ pub struct NodeCard {
     pub id: NodeId,
     pub head: Rc<NodeHead>,
     pub cells: Rc<Vec<CellCard>>,
+    /// Cells of one GPU; they follow one another.
+    pub parts: u32,
     pub status: Message,
     pub lit: bool,
 }
@@ -152,12 +164,8 @@ pub(super) fn card(index: &Index<'_>, node: &NodeView, rack: &RackView, lit: &Li
         reviewed: reviewed(index, node),
         leaving: node.leaving || node.moving_to.is_some(),
         movable: super::drop::can_carry(index.snapshot, node.id).is_ok(),
-        label: Message::MapNodeLabel {
-            name: node.name.clone().into(),
-            kind: kind.clone().into(),
-            place: place_message(rack).into(),
-            price: price.clone().into(),
-        },
+        label: node_label(node, rack, &kind, &price),
+        share: node.share_label.as_deref().map(Rc::from),
         kind,
         price,
     };
@@ -165,12 +173,22 @@ pub(super) fn card(index: &Index<'_>, node: &NodeView, rack: &RackView, lit: &Li
         id: node.id,
         head: Rc::new(head),
         cells: Rc::new(node.cells.iter().map(|c| cell(index, node, c, lit)).collect()),
+        parts: node.parts_per_gpu.max(1),
         status: status(index, node, &groups),
         lit: lit.nodes.contains(&node.id),
     }
 }
 
-fn cell(index: &Index<'_>, node: &NodeView, cell: &Cell, lit: &Lit) -> CellCard {
+fn node_label(node: &NodeView, rack: &RackView, kind: &Message, price: &Message) -> Message {
+    let (name, kind, price) = (node.name.clone().into(), kind.clone().into(), price.clone().into());
+    let place = place_message(rack).into();
+    match &node.share_label {
+        Some(share) => Message::MapNodeLabelShare { name, kind, share: share.clone().into(), place, price },
+        None => Message::MapNodeLabel { name, kind, place, price },
+    }
+}
+
+pub(super) fn cell(index: &Index<'_>, node: &NodeView, cell: &Cell, lit: &Lit) -> CellCard {
     let look = match (node.stage, cell.state) {
         (NodeStage::Failed, _) => CellLook::Failed,
         (_, GpuUse::Booting) => CellLook::Booting,
@@ -383,7 +401,7 @@ mod tests {
         assert!(a1.cells.iter().all(|c| c.look == CellLook::Held && c.badge == Some('A')));
         assert_eq!(a1.cells.iter().map(|c| c.rank).collect::<Vec<_>>(), [Some(0), Some(1), Some(2), Some(3)]);
         assert_eq!(
-            words(&cell_label(&a1.cells[3], 3, "gb-a1")),
+            words(&cell_label(&a1.cells[3], 3, a1.parts, "gb-a1")),
             "GPU 3 of gb-a1, held, waiting for partners, pod 3 of A (llama-70b-0)"
         );
         assert_eq!(card_of(&s, "gb-b1").cells[3].done, 60);
@@ -396,6 +414,19 @@ mod tests {
         let card = card_of(&s, "gb-a1");
         assert!(card.cells.iter().all(|c| c.look == CellLook::Failed));
         assert_eq!(words(&card.status), "failed");
+    }
+
+    #[test]
+    fn a_node_with_divided_gpus_says_how_and_numbers_the_parts_of_each() {
+        let s = fixture::shared();
+        let mig = card_of(&s, "mig-1");
+        assert_eq!((mig.parts, mig.cells.len()), (7, 14));
+        assert_eq!(words(&mig.head.label), "mig-1, 2 × A100, MIG-1g.10gb, rack 1, $5.00/h");
+        assert_eq!(mig.head.share.as_deref(), Some("MIG-1g.10gb"));
+        let label = |i: usize| words(&cell_label(&mig.cells[i], i, mig.parts, "mig-1"));
+        assert!(label(6).starts_with("GPU 0, part 7 of 7, of mig-1") && label(7).starts_with("GPU 1, part 1 of 7,"));
+        assert_eq!(card_of(&s, "mps-1").head.share.as_deref(), Some("MPS-3"));
+        assert_eq!(card_of(&s, "gb-a1").head.share, None);
     }
 
     #[test]

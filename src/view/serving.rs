@@ -1,0 +1,163 @@
+//! The serving card: gateway, engine, start, drain and metrics of every service. Its verdict says
+//! how requests fare and which limit turns them away; what differs from the defaults comes with it.
+
+use super::cards::SERVING_GROUPS;
+use super::words::{comma, param, then, value};
+use crate::i18n::Message;
+use crate::sim::decision::Tone;
+use crate::sim::param::{Layer, Param, Policy};
+use crate::sim::snapshot::Snapshot;
+
+/// A group of the card: its id, title and settings.
+pub fn groups() -> impl Iterator<Item = (&'static str, Message, Vec<Param>)> {
+    SERVING_GROUPS.into_iter().map(|id| (id, group_title(id), params(id)))
+}
+
+fn group_title(id: &str) -> Message {
+    match id {
+        "engine" => Message::GroupEngine,
+        "start" => Message::GroupStart,
+        "drain" => Message::GroupDrain,
+        "metrics" => Message::GroupMetrics,
+        _ => Message::GroupGateway,
+    }
+}
+
+fn params(group: &str) -> Vec<Param> {
+    let serving = Param::ALL.iter().copied().filter(|p| p.layer() == Layer::Serving);
+    serving.filter(|p| p.id().split('.').next() == Some(group)).collect()
+}
+
+/// Whether a setting of the card differs from its default.
+pub fn differs(param: Param, policy: &Policy) -> bool {
+    param.layer() == Layer::Serving && policy.get(param) != param.default_value()
+}
+
+/// The settings that differ from their defaults, in words; `None` if none does.
+pub fn changed(policy: &Policy) -> Option<(Message, Message)> {
+    let changed: Vec<Param> = Param::ALL.iter().copied().filter(|p| differs(*p, policy)).collect();
+    let list = comma(
+        changed.iter().map(|p| Message::ServingChange { param: param(*p).0.into(), value: value(*p, policy.get(*p)) }),
+    )?;
+    Some((Message::ServingChanged { n: changed.len().into() }, list))
+}
+
+/// How the requests of all services fare.
+pub fn verdict(snapshot: &Snapshot) -> (Tone, Message) {
+    let r = &snapshot.requests;
+    let waiting: u32 = snapshot.services.iter().map(|s| s.waiting).sum();
+    if r.offered == 0 {
+        return (Tone::Neutral, Message::ServingNothing);
+    }
+    let mut said = Vec::new();
+    if waiting > 0 {
+        said.push(Message::ServingWait { n: waiting.into() });
+    }
+    if r.rejected > 0 {
+        let limits = limits(&snapshot.policy).unwrap_or(Message::ServingTooLong);
+        said.push(Message::ServingTurnedAwayBy { n: r.rejected.into(), limits: limits.into() });
+    }
+    if r.failed > 0 {
+        said.push(Message::ServingFailed { n: r.failed.into() });
+    }
+    if r.lost > 0 {
+        said.push(Message::ServingLost { n: r.lost.into() });
+    }
+    let bad = !said.is_empty();
+    if r.degraded > 0 {
+        said.push(Message::ServingDegraded { n: r.degraded.into() });
+    }
+    if r.retries > 0 {
+        said.push(Message::ServingRetried { n: r.retries.into() });
+    }
+    if r.cut > 0 {
+        let cap = snapshot.policy.get(Param::OutputCap);
+        said.push(match cap {
+            0 => Message::ServingCutShort { n: r.cut.into() },
+            cap => Message::ServingCut { n: r.cut.into(), cap: cap.into() },
+        });
+    }
+    let tone = match (bad, said.is_empty()) {
+        (true, _) => Tone::Bad,
+        (false, true) => Tone::Good,
+        (false, false) => Tone::Neutral,
+    };
+    (tone, said.into_iter().reduce(then).unwrap_or(Message::ServingAll))
+}
+
+/// The limits of the gateway that are in force: one of them turned a request away.
+fn limits(policy: &Policy) -> Option<Message> {
+    let set = [Param::QueueLimit, Param::DeadlineDrop, Param::ContextCap];
+    let set = set.into_iter().filter(|p| policy.get(*p) != 0);
+    comma(set.map(|p| Message::ServingLimit { param: param(p).0.into(), value: value(p, policy.get(p)) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::i18n::{Lang, plain, render};
+    use crate::view::fixture;
+
+    fn said(s: &Snapshot) -> (Tone, String) {
+        let (tone, message) = verdict(s);
+        (tone, plain(&render(&Lang::english(), &message)))
+    }
+
+    #[test]
+    fn every_setting_of_the_card_is_in_exactly_one_group() {
+        let mut shown: Vec<Param> = groups().flat_map(|(_, _, params)| params).collect();
+        let count = shown.len();
+        shown.sort();
+        shown.dedup();
+        assert_eq!(shown.len(), count);
+        let all = Param::ALL.iter().filter(|p| p.layer() == Layer::Serving).count();
+        assert_eq!(count, all);
+        assert!(groups().all(|(_, _, params)| !params.is_empty()));
+    }
+
+    #[test]
+    fn only_what_differs_from_the_defaults_is_listed() {
+        let mut policy = Policy::default();
+        assert_eq!(changed(&policy), None);
+        policy.set(Param::QueueLimit, 20).unwrap();
+        policy.set(Param::Scrape, 60).unwrap();
+        // A setting of another card is not this card's business.
+        policy.set(Param::MaxReplicas, 4).unwrap();
+        let (count, list) = changed(&policy).unwrap();
+        let en = Lang::english();
+        assert_eq!(render(&en, &count), "2 settings differ from the defaults:");
+        assert_eq!(render(&en, &list), "Queue limit 20, Scrape interval 1 min");
+    }
+
+    #[test]
+    fn the_verdict_counts_and_names_the_limit() {
+        let mut s = fixture::trap();
+        assert_eq!(said(&s), (Tone::Neutral, "No request has come yet.".into()));
+        s.requests.offered = 900;
+        assert_eq!(said(&s), (Tone::Good, "All let in, none waits.".into()));
+        s.services[1].waiting = 40;
+        s.services[2].waiting = 2;
+        s.requests.rejected = 31;
+        s.policy.set(Param::QueueLimit, 20).unwrap();
+        assert_eq!(said(&s), (Tone::Bad, "42 requests wait. 31 turned away: Queue limit 20.".into()));
+        s.policy.set(Param::QueueLimit, 0).unwrap();
+        assert!(said(&s).1.ends_with("31 turned away: longer than the engine takes."));
+        s.policy.set(Param::DeadlineDrop, 1).unwrap();
+        s.policy.set(Param::ContextCap, 8000).unwrap();
+        assert!(said(&s).1.ends_with("31 turned away: Drop late on, Prompt cap 8,000."), "{}", said(&s).1);
+    }
+
+    #[test]
+    fn what_is_done_on_purpose_is_said_without_alarm() {
+        let mut s = fixture::trap();
+        s.requests.offered = 900;
+        (s.requests.degraded, s.requests.retries, s.requests.cut) = (5, 1, 2);
+        s.policy.set(Param::OutputCap, 256).unwrap();
+        assert_eq!(
+            said(&s),
+            (Tone::Neutral, "5 answered by the fallback. 1 retry by clients. 2 answers cut at 256 tokens.".into())
+        );
+        s.requests.lost = 3;
+        assert_eq!(said(&s).0, Tone::Bad);
+    }
+}
