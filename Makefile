@@ -6,7 +6,7 @@ help:
 	@echo "make dev     the same, unoptimised, with quick rebuilds"
 	@echo "make test    everything that must hold"
 	@echo "make dist    static folder dist/, works under any path"
-	@echo "make bench   speed of the core"
+	@echo "make bench   speed of the core, natively and in the built page (PAGE=no leaves the page out)"
 	@echo "make lint    format and clippy checks;  make fmt  formats"
 	@echo "make shots   screenshots of the page into target/screens/"
 	@echo "make setup   only install what is missing"
@@ -24,7 +24,7 @@ dist:
 	@.ci/web dist
 
 bench:
-	cargo bench
+	@.ci/test bench
 
 lint:
 	@.ci/test lint

@@ -38,6 +38,7 @@ fn any_command() -> impl Strategy<Value = Command> {
         (0u32..12).prop_map(|node| Command::ReleaseNode { node: NodeId(node) }),
         (0u32..5).prop_map(|service| Command::LaunchGang { service: ServiceId(service) }),
         (0u32..30).prop_map(|group| Command::DeleteGroup { group: GroupId(group) }),
+        (0u32..30).prop_map(|group| Command::CrashReplica { group: GroupId(group) }),
         (0u32..4, 0u32..200, 0u64..120, prop_oneof![Just(0u32), Just(1_000_000), 1u32..60_000]).prop_map(
             |(service, requests, over, long_prompt_tokens)| Command::InjectSpike {
                 service: ServiceId(service),
@@ -52,11 +53,11 @@ fn any_command() -> impl Strategy<Value = Command> {
 }
 
 fn scenario_id() -> impl Strategy<Value = &'static str> {
-    prop::sample::select(vec!["seven-of-eight", "lying-signal", "cold-start", "ready-too-early", "sandbox"])
+    prop::sample::select(scenario::LIBRARY.iter().map(|(id, _)| *id).collect::<Vec<_>>())
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
     fn invariants_hold_after_every_stretch(
@@ -115,4 +116,31 @@ fn switching_a_policy_does_not_change_the_traffic() {
     assert_eq!(blind, offered(Param::Signal, 2));
     assert_eq!(blind, offered(Param::MaxReplicas, 3));
     assert!(blind > 1000);
+}
+
+/// Answers until minute 20 of a service that is asked for more than one replica can give.
+fn answered(replicas: u32, seed: u64) -> u64 {
+    let text = format!(
+        "id: more\nseed: {seed}\nstart: \"09:00\"\nlength: 20m\n\
+         racks: [{{name: r, zone: a, block: b, kind: Network}}]\n\
+         nodes: [{{name: n, instance: g6e.12xlarge, rack: r}}]\n\
+         services:\n  - name: chat\n    model: qwen2.5-14b\n    weights: fp8\n    gpu: l40s\n    \
+         placed: {{n: {replicas}}}\n    max_model_len: 16384\n    \
+         traffic: {{pattern: {{poisson: {{per_second: 8}}}}}}\n\
+         policy: {{replicas: {{scaler: manual}}}}\n"
+    );
+    let scenario = scenario::read(&text, &[]).expect("readable");
+    let mut w = World::new(Arc::new(scenario.setup)).expect("starts");
+    w.advance(Time::from_secs(1200), usize::MAX);
+    let r = w.snapshot().requests;
+    r.met + r.late
+}
+
+#[test]
+fn more_replicas_never_serve_less() {
+    for seed in 0..5 {
+        let served: Vec<u64> = (1..=4).map(|n| answered(n, seed)).collect();
+        assert!(served.is_sorted(), "seed {seed}: {served:?} by 1 to 4 replicas");
+        assert!(served[0] < served[3], "seed {seed}: one replica is too few, {served:?}");
+    }
 }

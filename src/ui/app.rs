@@ -29,6 +29,14 @@ use yew::{Component, Context, Html};
 const SLICE_EVENTS: usize = 500;
 /// Part of a frame that events may take.
 const FRAME_BUDGET_MS: f64 = 8.0;
+/// The same during a jump, when the way is not worth watching, and how often it is drawn then.
+const JUMP_SLICE_EVENTS: usize = 5_000;
+const JUMP_BUDGET_MS: f64 = 60.0;
+const JUMP_DRAWN_EVERY_MS: f64 = 500.0;
+/// With more nodes than this in view a frame takes longer to draw than to simulate, so that
+/// playing is drawn at most this often.
+const MANY_NODES: usize = 24;
+const MANY_DRAWN_EVERY_MS: f64 = 100.0;
 /// The address follows a change after this pause.
 const ADDRESS_AFTER_MS: u32 = 500;
 
@@ -80,6 +88,8 @@ pub struct App {
     narrow: bool,
     frame: Option<AnimationFrame>,
     last_frame_ms: Option<f64>,
+    /// When the page was last drawn by a frame.
+    drawn_ms: f64,
     /// A later change replaces the timer, which drops the earlier one.
     address: Option<Timeout>,
     /// The fragment that the page wrote itself last.
@@ -107,6 +117,7 @@ impl Component for App {
             narrow: media::matches(media::NARROW),
             frame: None,
             last_frame_ms: None,
+            drawn_ms: 0.0,
             address: None,
             written: address::fragment(),
             _listeners: listeners(ctx, &single_keys),
@@ -129,7 +140,7 @@ impl Component for App {
                 let message = message(self.model.borrow().run.now());
                 self.session(ctx, message);
             }
-            Msg::Frame(ms) => self.frame(ctx, ms),
+            Msg::Frame(ms) => return self.frame(ctx, ms),
             Msg::ShowTab(tab) => self.tab = tab,
             Msg::ChartService(service) => {
                 self.look.service = Some(service);
@@ -253,11 +264,8 @@ impl App {
         self.talk.hear(&model);
         panic::remember_if_changed(&model);
         if model.playing || model.is_jumping() {
-            if self.frame.is_none() {
-                let link = ctx.link().clone();
-                let ask = gloo::render::request_animation_frame(move |ms| link.send_message(Msg::Frame(ms)));
-                self.frame = Some(ask);
-            }
+            drop(model);
+            self.ask_for_frame(ctx);
             self.address = None;
         } else if !embed {
             let link = ctx.link().clone();
@@ -265,19 +273,43 @@ impl App {
         }
     }
 
-    fn frame(&mut self, ctx: &Context<Self>, ms: f64) {
+    /// Simulates for a part of a frame. True if the page has to be drawn.
+    fn frame(&mut self, ctx: &Context<Self>, ms: f64) -> bool {
         self.frame = None;
         let passed_ms = self.last_frame_ms.map_or(0.0, |last| (ms - last).max(0.0));
         self.last_frame_ms = Some(ms);
         {
             let mut model = self.model.borrow_mut();
+            let jumping = model.is_jumping();
             if model.begin_frame(Span::from_secs_f64(passed_ms / 1e3)) {
-                let until = shell::now_ms() + FRAME_BUDGET_MS;
-                while !model.slice(SLICE_EVENTS) && shell::now_ms() < until {}
+                let (budget_ms, events) =
+                    if jumping { (JUMP_BUDGET_MS, JUMP_SLICE_EVENTS) } else { (FRAME_BUDGET_MS, SLICE_EVENTS) };
+                let until = shell::now_ms() + budget_ms;
+                while !model.slice(events) && shell::now_ms() < until {}
+                let every_ms = match model.snapshot.nodes.len() {
+                    _ if model.is_jumping() => JUMP_DRAWN_EVERY_MS,
+                    MANY_NODES.. if model.playing => MANY_DRAWN_EVERY_MS,
+                    _ => 0.0,
+                };
+                if ms - self.drawn_ms < every_ms {
+                    drop(model);
+                    self.ask_for_frame(ctx);
+                    return false;
+                }
+                self.drawn_ms = ms;
                 model.end_frame();
             }
         }
         self.after_change(ctx);
+        true
+    }
+
+    fn ask_for_frame(&mut self, ctx: &Context<Self>) {
+        if self.frame.is_none() {
+            let link = ctx.link().clone();
+            let ask = gloo::render::request_animation_frame(move |ms| link.send_message(Msg::Frame(ms)));
+            self.frame = Some(ask);
+        }
     }
 
     fn dress(&mut self, ctx: &Context<Self>) {

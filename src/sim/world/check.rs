@@ -1,8 +1,9 @@
 //! Checkers: what must hold at every instant. Run every step in tests, and on demand.
 
 use super::World;
+use super::requests::Place;
 use crate::sim::cluster::PodPhase;
-use crate::sim::id::{GroupId, NodeId, PodId};
+use crate::sim::id::{GroupId, NodeId, PodId, ServiceId};
 use crate::sim::metrics::ledger::Mismatch;
 use crate::sim::snapshot::RequestTotals;
 use std::collections::BTreeMap;
@@ -24,6 +25,12 @@ pub enum Broken {
     CpuMemory(NodeId),
     #[error("KAI started {bound} of {min_member} pods of {group:?}")]
     PartialGang { group: GroupId, bound: u32, min_member: u32 },
+    #[error("the gateway's view of {0:?} is not what its engine has")]
+    Endpoint(GroupId),
+    #[error("{counted} requests are held at the gateway of {service:?}, {held} are there")]
+    Held { service: ServiceId, counted: u32, held: u32 },
+    #[error("{group:?} keeps {held} computed prompts, {wanted} requests wait for theirs")]
+    Handover { group: GroupId, held: u32, wanted: u32 },
     #[error("flows over links do not belong to pulls and reads one to one")]
     Flows,
     #[error("{0:?} loads in a stage that does not")]
@@ -38,6 +45,7 @@ impl World {
         self.check_requests()?;
         self.check_gpus()?;
         self.check_gangs()?;
+        self.check_gateway()?;
         self.check_loading()
     }
 
@@ -46,6 +54,13 @@ impl World {
         let sum = t.met + t.late + t.timed_out + t.rejected + t.failed + t.lost + t.degraded + t.unfinished;
         if sum != t.offered {
             return Err(Broken::Requests(t));
+        }
+        let mut by_client = RequestTotals::default();
+        for service in (0..self.services.len()).map(ServiceId::from_index) {
+            self.requests.of_service(service).iter().for_each(|account| by_client.add(account));
+        }
+        if by_client != t {
+            return Err(Broken::Requests(by_client));
         }
         let alive = self.requests.under_way();
         if alive as u64 != t.unfinished {
@@ -81,6 +96,35 @@ impl World {
             let there = p.node.is_some_and(|n| self.node(n).gpus.iter().any(|s| s.pod == Some(p.id)));
             if let (false, Some(node)) = (there, p.node) {
                 return Err(Broken::Ghost { pod: p.id, node });
+            }
+        }
+        Ok(())
+    }
+
+    /// What the gateway counts is what is there: endpoints, held requests, prompts on their way.
+    fn check_gateway(&self) -> Result<(), Broken> {
+        for s in &self.services {
+            for group in &s.groups {
+                let g = self.group(*group);
+                let there = s.endpoints.position(*group);
+                let load = there.map(|at| s.endpoints.load(at));
+                let engine = g.engine.as_deref().map_or((0, 0), |e| (e.running() + e.waiting(), e.waiting()));
+                let leaving = g.drain.is_some();
+                if there.is_none() && g.routable() || there.is_some() && !g.routable() && !leaving {
+                    return Err(Broken::Endpoint(*group));
+                }
+                if load.is_some_and(|load| load != engine) {
+                    return Err(Broken::Endpoint(*group));
+                }
+                let held = g.engine.as_deref().map_or(0, |e| e.held());
+                let wanted = self.requests.iter().filter(|r| r.kv_at == Some(*group)).count() as u32;
+                if held != wanted {
+                    return Err(Broken::Handover { group: *group, held, wanted });
+                }
+            }
+            let held = self.requests.iter().filter(|r| r.place == Place::Held && r.backend == s.id).count() as u32;
+            if held != s.held {
+                return Err(Broken::Held { service: s.id, counted: s.held, held });
             }
         }
         Ok(())

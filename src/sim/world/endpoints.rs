@@ -32,6 +32,11 @@ impl Endpoints {
         self.groups.binary_search(&group).ok()
     }
 
+    /// In flight and waiting, by position.
+    pub fn load(&self, at: usize) -> (u32, u32) {
+        (self.in_flight[at], self.waiting[at])
+    }
+
     pub fn join(&mut self, group: GroupId) {
         if let Err(at) = self.groups.binary_search(&group) {
             self.groups.insert(at, group);

@@ -271,6 +271,7 @@ impl World {
                 self.log(Who::Kubelet, Verdict::SpareLoaded { group }, Tone::Neutral);
             }
         } else {
+            self.leave_endpoints(group);
             self.group_mut(group).ready_early = false;
             self.loading.starts.insert(group, Start { since: now, at: At::BackOff, compile_cached: false });
         }

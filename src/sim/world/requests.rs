@@ -160,6 +160,11 @@ impl Requests {
         self.accounts.get(service.index()).map_or(&[], Vec::as_slice)
     }
 
+    /// Those under way.
+    pub fn iter(&self) -> impl Iterator<Item = &Request> {
+        self.slots.iter().flatten()
+    }
+
     pub fn totals(&self) -> RequestTotals {
         self.totals
     }

@@ -187,6 +187,20 @@ impl Page {
         .await
     }
 
+    /// Drops a text file on the page.
+    pub async fn drop_text(&self, name: &str, text: &str) -> Result<()> {
+        let (text, name) = (json!(text), json!(name));
+        self.js(&format!(
+            "(() => {{ const d = new DataTransfer(); d.items.add(new File([{text}], {name})); \
+             const at = document.querySelector('#lab > *'); \
+             for (const type of ['dragenter', 'dragover', 'drop']) \
+               at.dispatchEvent(new DragEvent(type, {{ dataTransfer: d, bubbles: true, cancelable: true }})); \
+             return true; }})()"
+        ))
+        .await?;
+        Ok(())
+    }
+
     /// Waits until a JavaScript expression is true.
     pub async fn wait_js(&self, expression: &str) -> Result<()> {
         self.until(expression, async || Ok((self.js(expression).await? == Value::Bool(true)).then_some(()))).await

@@ -162,17 +162,8 @@ async fn consolidation_evicts_a_node_that_answers_requests() -> Result<()> {
 #[tokio::test]
 async fn a_dropped_trace_drives_the_service_and_a_broken_one_is_refused_by_line() -> Result<()> {
     let page = open("lying-signal", "08:55:00").await?;
-    let rows: String = (0..50).map(|i| format!("2023-11-16 18:15:{:02}.0000000,{},40\\r\\n", i, 300 + i)).collect();
-    let drop = |name: &str, body: &str| {
-        format!(
-            "(() => {{ const d = new DataTransfer(); d.items.add(new File(['{body}'], '{name}')); \
-             const at = document.querySelector('#lab > *'); \
-             for (const type of ['dragenter', 'dragover', 'drop']) \
-               at.dispatchEvent(new DragEvent(type, {{ dataTransfer: d, bubbles: true, cancelable: true }})); \
-             return true; }})()"
-        )
-    };
-    page.js(&drop("ok.csv", &format!("TIMESTAMP,ContextTokens,GeneratedTokens\\r\\n{rows}"))).await?;
+    let rows: String = (0..50).map(|i| format!("2023-11-16 18:15:{:02}.0000000,{},40\r\n", i, 300 + i)).collect();
+    page.drop_text("ok.csv", &format!("TIMESTAMP,ContextTokens,GeneratedTokens\r\n{rows}")).await?;
     page.wait_for(&by_test("trace-facts"), "Azure LLM inference 2023").await?;
     page.wait_for(&by_test("trace-notes"), "50 of 50").await?;
     page.click_test("trace-use").await?;
@@ -180,8 +171,7 @@ async fn a_dropped_trace_drives_the_service_and_a_broken_one_is_refused_by_line(
     page.wait_for(&by_test("tasks"), "ok.csv").await.context("story and tasks make way")?;
     play_past(&page, "08:58:00").await?;
     page.wait_js("document.querySelector('[data-testid=score-panel]').textContent.length > 0").await?;
-    page.js(&drop("bad.csv", "TIMESTAMP,ContextTokens,GeneratedTokens\\r\\n2023-11-16 18:15:46.6805900,x,44\\r\\n"))
-        .await?;
+    page.drop_text("bad.csv", "TIMESTAMP,ContextTokens,GeneratedTokens\r\n2023-11-16 18:15:46.6805900,x,44\r\n").await?;
     page.wait_for(&by_test("dialog"), "line 2").await.context("the line is named")?;
     page.click_test("dialog-close").await?;
     page.click_test("play").await?;
