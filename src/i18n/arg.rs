@@ -2,6 +2,7 @@
 
 use super::Message;
 use crate::sim::money::Microusd;
+use crate::sim::snapshot::GpuCount;
 use crate::sim::time::Span;
 
 /// One value inside a message. The variant fixes how it is written.
@@ -34,6 +35,12 @@ pub enum Arg {
 impl From<i64> for Arg {
     fn from(v: i64) -> Arg {
         Arg::Int(v)
+    }
+}
+/// Whole numbers as such, parts with one decimal.
+impl From<GpuCount> for Arg {
+    fn from(v: GpuCount) -> Arg {
+        if v.is_whole() { Arg::Int(v.gpus() as i64) } else { Arg::Float(v.gpus(), 1) }
     }
 }
 impl From<u32> for Arg {

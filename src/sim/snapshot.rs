@@ -10,6 +10,8 @@ use super::time::{Span, Time};
 use super::wait::Wait;
 use serde::Serialize;
 
+use super::metrics::ledger::PARTS_PER_GPU;
+
 pub use super::metrics::ledger::GpuState as GpuUse;
 
 /// One GPU on the map.
@@ -324,7 +326,36 @@ pub struct LedgerView {
     pub bill_gpu_time: Span,
     pub bill: Microusd,
     /// GPUs in each state now.
-    pub gpus_now: [u32; 8],
+    pub gpus_now: [GpuCount; 8],
+}
+
+/// A number of GPUs, of which some may be divided: in parts of a GPU
+/// ([`PARTS_PER_GPU`](super::metrics::ledger::PARTS_PER_GPU)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
+pub struct GpuCount(pub u64);
+
+impl GpuCount {
+    pub fn whole(gpus: u32) -> GpuCount {
+        GpuCount(u64::from(gpus) * PARTS_PER_GPU)
+    }
+    pub fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+    pub fn is_whole(self) -> bool {
+        self.0.is_multiple_of(PARTS_PER_GPU)
+    }
+    pub fn gpus(self) -> f64 {
+        self.0 as f64 / PARTS_PER_GPU as f64
+    }
+    pub fn less(self, other: GpuCount) -> GpuCount {
+        GpuCount(self.0.saturating_sub(other.0))
+    }
+}
+
+impl std::iter::Sum for GpuCount {
+    fn sum<I: Iterator<Item = GpuCount>>(counts: I) -> GpuCount {
+        GpuCount(counts.map(|c| c.0).sum())
+    }
 }
 
 /// A palette entry: a node that can be bought.

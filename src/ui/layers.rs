@@ -52,7 +52,7 @@ fn card(props: &Props, prefix: &AttrValue, layer: Layer) -> Html {
     let id = layer_id(layer);
     let title_id = format!("{prefix}-{id}");
     let formula = (layer == Layer::Replicas && !compact).then(|| cards::replicas_formula(snapshot)).flatten();
-    let rows = cards::settings(layer, policy).into_iter().map(|param| {
+    let rows = cards::settings(layer, policy).into_iter().filter(|_| cards::acts(layer, snapshot)).map(|param| {
         html! { <Setting key={param.id()} {param} policy={policy.clone()} lang={*lang} {prefix} {on_message} /> }
     });
     html! {
@@ -61,7 +61,9 @@ fn card(props: &Props, prefix: &AttrValue, layer: Layer) -> Html {
                 <h2 id={title_id}>{ say(lang, &title) }</h2>
                 <p>{ say(lang, &question) }</p>
             </header>
-            { switch(props, prefix, cards::switch(layer)) }
+            if cards::acts(layer, snapshot) {
+                { switch(props, prefix, cards::switch(layer)) }
+            }
             <div class="settings">
                 if layer == Layer::Placement {
                     { facts(policy, lang) }

@@ -55,6 +55,11 @@ pub fn matters(param: Param, policy: &Policy) -> bool {
     }
 }
 
+/// Whether a layer has anything to act on: replicas only of services that are scaled.
+pub fn acts(layer: Layer, snapshot: &Snapshot) -> bool {
+    layer != Layer::Replicas || scaled(snapshot).is_some()
+}
+
 /// The rows of a card below its switch, in the order of the parameter table.
 pub fn settings(layer: Layer, policy: &Policy) -> Vec<Param> {
     let all = Param::ALL.iter().copied();

@@ -8,8 +8,8 @@ use crate::sim::id::{GroupId, NodeId, PodId, RackId, ServiceId};
 use crate::sim::money::Microusd;
 use crate::sim::param::Policy;
 use crate::sim::snapshot::{
-    Cell, GpuUse, GroupStage, GroupView, LedgerView, NodeStage, NodeView, NodesView, PaletteItem, PendingView,
-    RackKind, RackView, ReplicaRole, RequestTotals, Score, ServiceView, Signals, Snapshot,
+    Cell, GpuCount, GpuUse, GroupStage, GroupView, LedgerView, NodeStage, NodeView, NodesView, PaletteItem,
+    PendingView, RackKind, RackView, ReplicaRole, RequestTotals, Score, ServiceView, Signals, Snapshot,
 };
 use crate::sim::time::{Span, Time};
 use crate::sim::wait::{Wait, WaitReason};
@@ -299,9 +299,12 @@ impl Builder {
             price_per_hour: Microusd(dollars * 1_000_000),
             kind,
         };
-        let mut gpus_now = [0; 8];
-        for c in self.nodes.iter().flat_map(|n| &n.cells) {
-            gpus_now[c.state as usize] += 1;
+        let mut gpus_now = [GpuCount::default(); 8];
+        for n in &self.nodes {
+            for c in &n.cells {
+                let now = &mut gpus_now[c.state as usize];
+                *now = GpuCount(now.0 + GpuCount::whole(1).0 / u64::from(n.parts_per_gpu));
+            }
         }
         let wait = Wait { reason: WaitReason::FreeGpu, since: NOW - WAITED, gpus_missing: 1, until: None };
         let evicting = self.nodes.iter().find(|n| n.name == "hgx-1").map(|n| (n.id, 11));

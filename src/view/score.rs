@@ -3,7 +3,7 @@
 
 use super::words::{gpu_use, minutes};
 use crate::i18n::{Arg, Message};
-use crate::sim::snapshot::{GpuUse, Snapshot};
+use crate::sim::snapshot::{GpuCount, GpuUse, Snapshot};
 use crate::sim::time::Span;
 
 /// Requests of one outcome.
@@ -54,7 +54,7 @@ pub struct LedgerRow {
     pub help: Option<Message>,
     pub gpu_minutes: Arg,
     pub cost: Arg,
-    pub gpus_now: u32,
+    pub gpus_now: GpuCount,
 }
 
 /// The eight states in the ledger's order, then the bill.
@@ -81,7 +81,7 @@ pub fn ledger(snapshot: &Snapshot) -> Vec<LedgerRow> {
         help: None,
         gpu_minutes: minutes(l.bill_gpu_time),
         cost: l.bill.into(),
-        gpus_now: l.gpus_now.iter().sum(),
+        gpus_now: l.gpus_now.iter().copied().sum(),
     });
     rows
 }

@@ -205,7 +205,7 @@ pub fn trap() -> Snapshot {
             cost,
             bill_gpu_time: Span::from_mins(484),
             bill: usd(84.7),
-            gpus_now: [0, 0, 7, 0, 0, 8, 0, 1],
+            gpus_now: [0, 0, 7, 0, 0, 8, 0, 1].map(GpuCount::whole),
         },
         decisions: 12,
     }

@@ -7,13 +7,13 @@ use crate::sim::catalog;
 use crate::sim::cluster::{Leave, PodPhase};
 use crate::sim::id::{GroupId, NodeId, PodId, ServiceId};
 use crate::sim::metrics::Signal;
-use crate::sim::metrics::ledger::{GpuState, PARTS_PER_GPU};
+use crate::sim::metrics::ledger::GpuState;
 use crate::sim::money::Microusd;
 use crate::sim::param::Param;
 use crate::sim::setup::Role;
 use crate::sim::snapshot::{
-    Cell, GroupStage, GroupView, HpaView, LedgerView, NodeStage, NodeView, NodesView, PaletteItem, PendingView,
-    RackKind, RackView, ReplicaRole, RequestTotals, ServiceView, Signals, Snapshot, TenantView,
+    Cell, GpuCount, GroupStage, GroupView, HpaView, LedgerView, NodeStage, NodeView, NodesView, PaletteItem,
+    PendingView, RackKind, RackView, ReplicaRole, RequestTotals, ServiceView, Signals, Snapshot, TenantView,
 };
 use crate::sim::time::Span;
 
@@ -321,7 +321,7 @@ impl World {
             cost: GpuState::ALL.map(|s| totals.cost(s).microusd()),
             bill_gpu_time: span(bill.gpu_time),
             bill: bill.cost().microusd(),
-            gpus_now: GpuState::ALL.map(|s| (parts[s as usize] / PARTS_PER_GPU) as u32),
+            gpus_now: GpuState::ALL.map(|s| GpuCount(parts[s as usize])),
         }
     }
 }

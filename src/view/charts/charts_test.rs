@@ -31,7 +31,7 @@ fn opened(id: &str, secs: u64) -> (World, Snapshot) {
 fn the_ledger_stacks_to_the_gpus_that_are_paid_for() {
     let (world, snapshot) = opened("seven-of-eight", 120);
     let plot = plot(Chart::Ledger, &snapshot, None, Time::from_secs(600), &world);
-    let paid: u32 = snapshot.ledger.gpus_now.iter().sum();
+    let paid: f64 = snapshot.ledger.gpus_now.iter().map(|n| n.gpus()).sum();
     assert_eq!(plot.lines.last().and_then(Line::last), Some(paid as f32));
     let held = plot.lines.iter().find(|l| l.label == Message::LedgerHeld).unwrap();
     assert_eq!(held.own_value_at(snapshot.now), Some(7.0));

@@ -3,8 +3,8 @@
 use super::build::{chart_service, value_arg};
 use super::{Chart, Line, Plot};
 use crate::i18n::{Arg, Message};
-use crate::sim::snapshot::GpuUse;
 use crate::sim::snapshot::Snapshot;
+use crate::sim::snapshot::{GpuCount, GpuUse};
 use crate::sim::time::Time;
 
 /// Value of a line at a time, with its unit.
@@ -73,9 +73,9 @@ fn ttft(plot: &Plot, snapshot: &Snapshot) -> Message {
 /// Of the GPUs paid for at this instant, so that the numbers add up with the map's.
 fn ledger(snapshot: &Snapshot) -> Message {
     let now = |state: GpuUse| snapshot.ledger.gpus_now[state as usize];
-    let paid: u32 = snapshot.ledger.gpus_now.iter().sum();
-    let working = now(GpuUse::Training) + now(GpuUse::ServingBusy);
-    Message::SumLedger { working: working.into(), paid: paid.into(), nothing: (paid - working).into() }
+    let paid: GpuCount = snapshot.ledger.gpus_now.iter().copied().sum();
+    let working: GpuCount = [now(GpuUse::Training), now(GpuUse::ServingBusy)].into_iter().sum();
+    Message::SumLedger { working: working.into(), paid: paid.into(), nothing: paid.less(working).into() }
 }
 
 /// Rows of the table at most.

@@ -31,7 +31,7 @@ pub use words::{place_message, refusal_message, wait_message};
 
 use crate::i18n::{Arg, Message};
 use crate::sim::id::{GroupId, NodeId};
-use crate::sim::snapshot::{GpuUse, GroupView, NodeStage, RackKind, ServiceView, Snapshot};
+use crate::sim::snapshot::{GpuCount, GpuUse, GroupView, NodeStage, RackKind, ServiceView, Snapshot};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -43,7 +43,7 @@ const DENSE_NODES: usize = 24;
 pub struct LegendItem {
     pub look: CellLook,
     /// GPUs in this state now.
-    pub gpus: u32,
+    pub gpus: GpuCount,
 }
 
 /// Everything that the map shows.
@@ -150,8 +150,9 @@ fn summary(index: &Index<'_>) -> Vec<Message> {
 
 fn legend(snapshot: &Snapshot) -> Vec<LegendItem> {
     use CellLook as L;
-    let now = |u: GpuUse| snapshot.ledger.gpus_now.get(u as usize).copied().unwrap_or(0);
-    let failed: u32 = snapshot.nodes.iter().filter(|n| n.stage == NodeStage::Failed).map(|n| n.gpus).sum();
+    let now = |u: GpuUse| snapshot.ledger.gpus_now.get(u as usize).copied().unwrap_or_default();
+    let failed = snapshot.nodes.iter().filter(|n| n.stage == NodeStage::Failed);
+    let failed: GpuCount = failed.map(|n| GpuCount::whole(n.gpus)).sum();
     let rows = [
         (L::Busy, now(GpuUse::ServingBusy), true),
         (L::Idle, now(GpuUse::ServingIdle), true),
@@ -159,12 +160,12 @@ fn legend(snapshot: &Snapshot) -> Vec<LegendItem> {
         (L::Training, now(GpuUse::Training), false),
         (L::Loading, now(GpuUse::Loading), true),
         (L::Draining, now(GpuUse::Draining), true),
-        (L::Booting, now(GpuUse::Booting).saturating_sub(failed), true),
+        (L::Booting, now(GpuUse::Booting).less(failed), true),
         (L::Free, now(GpuUse::Empty), true),
         (L::Failed, failed, false),
     ];
     rows.into_iter()
-        .filter(|(_, gpus, always)| *always || *gpus > 0)
+        .filter(|(_, gpus, always)| *always || !gpus.is_zero())
         .map(|(look, gpus, _)| LegendItem { look, gpus })
         .collect()
 }
@@ -206,7 +207,7 @@ mod tests {
         let looks = |s: &Snapshot| map_view(s, &Lit::default()).legend.iter().map(|l| l.look).collect::<Vec<_>>();
         assert!(!looks(&s).contains(&CellLook::Training));
         assert!(looks(&s).contains(&CellLook::Loading));
-        s.ledger.gpus_now[GpuUse::Training as usize] = 4;
+        s.ledger.gpus_now[GpuUse::Training as usize] = GpuCount::whole(4);
         assert!(looks(&s).contains(&CellLook::Training));
     }
 

@@ -171,7 +171,8 @@ async fn a_dropped_trace_drives_the_service_and_a_broken_one_is_refused_by_line(
     page.wait_for(&by_test("tasks"), "ok.csv").await.context("story and tasks make way")?;
     play_past(&page, "08:58:00").await?;
     page.wait_js("document.querySelector('[data-testid=score-panel]').textContent.length > 0").await?;
-    page.drop_text("bad.csv", "TIMESTAMP,ContextTokens,GeneratedTokens\r\n2023-11-16 18:15:46.6805900,x,44\r\n").await?;
+    page.drop_text("bad.csv", "TIMESTAMP,ContextTokens,GeneratedTokens\r\n2023-11-16 18:15:46.6805900,x,44\r\n")
+        .await?;
     page.wait_for(&by_test("dialog"), "line 2").await.context("the line is named")?;
     page.click_test("dialog-close").await?;
     page.click_test("play").await?;
