@@ -23,7 +23,7 @@ pub fn Legend(props: &LegendProps) -> Html {
                 <li key={item.look.id()}>
                     { sample(item.look) }
                     <span>{ say(lang, &look_word(item.look)) }</span>
-                    <b>{ item.gpus }</b>
+                    <b>{ say(lang, &Message::Word { word: item.gpus.into() }) }</b>
                 </li>
             }) }
         </ul>
