@@ -4,6 +4,7 @@
 mod lab;
 
 use lab::{SEEDS, finish, met, service, start, watch};
+use seven_of_eight::sim::command::Command;
 use seven_of_eight::sim::snapshot::Snapshot;
 use seven_of_eight::sim::time::Time;
 
@@ -117,6 +118,40 @@ fn prefill_decode_apart_keeps_the_pace_of_long_prompts() {
         let (whole, apart) = (service(&s, "whole-32b").requests, service(&s, "prefill-32b").requests);
         println!("seed {seed}: whole {:.3}, apart {:.3}", met(&whole), met(&apart));
         assert!(met(&apart) > met(&whole), "seed {seed}");
+    }
+}
+
+/// The most replicas wanted of prefill and decode, the share of prefill's requests that met their
+/// targets, and GPU-minutes in use, with an HPA and a burst of long prompts.
+fn scaled_roles(seed: u64, roles: &str) -> (u32, u32, f64, f64) {
+    let mut run = start("prefill-decode", seed, &[("replicas.scaler", "hpa"), ("engine.roles", roles)]);
+    run.advance(Time::from_secs(300), usize::MAX);
+    let prefill = service(&run.world().snapshot(), "prefill-32b").id;
+    let over = seven_of_eight::sim::time::Span::from_mins(10);
+    let spike = Command::InjectSpike { service: prefill, requests: 5000, over, long_prompt_tokens: 0 };
+    run.act(&spike).expect("allowed");
+    let (mut most_prefill, mut most_decode) = (0, 0);
+    let end = run.end();
+    watch(&mut run, end, |s| {
+        most_prefill = most_prefill.max(service(s, "prefill-32b").replicas_wanted);
+        most_decode = most_decode.max(service(s, "decode-32b").replicas_wanted);
+    });
+    let s = run.world().snapshot();
+    let serving: f64 = [5, 6].iter().map(|i| s.ledger.gpu_time[*i as usize].mins_f64()).sum();
+    (most_prefill, most_decode, met(&service(&s, "prefill-32b").requests), serving)
+}
+
+#[test]
+fn prefill_decode_the_queue_hardly_sees_the_decode_side() {
+    for seed in SEEDS {
+        let apart = scaled_roles(seed, "separate");
+        let together = scaled_roles(seed, "together");
+        println!("seed {seed}: apart {apart:?}, together {together:?}");
+        assert!(apart.0 == 4 && apart.1 < apart.0, "seed {seed}: prompts queue, answers only slow down");
+        assert_eq!(together.0, together.1, "seed {seed}");
+        assert!(together.3 > apart.3 + 10.0, "seed {seed}: GPU-minutes {} against {}", together.3, apart.3);
+        // More decode replicas than the queue asks for are not wasted: answers come faster.
+        assert!(together.2 > apart.2, "seed {seed}: served {} against {}", together.2, apart.2);
     }
 }
 

@@ -664,6 +664,12 @@ pub fn text(key: Key) -> &'static str {
         }
         Key::ParamScrape => "Scrape interval",
         Key::HelpScrape => "How often Prometheus reads the exporters and the engines.",
+        Key::ParamRoles => "Scaling of roles",
+        Key::HelpRoles => {
+            "Prefill and decode replicas scaled each by its own readings, or decode always as many as prefill."
+        }
+        Key::ChoiceRolesSeparate => "each by itself",
+        Key::ChoiceRolesTogether => "together",
         Key::ParamDcgmCollect => "DCGM interval",
         Key::HelpDcgmCollect => "How often the DCGM exporter measures the GPUs.",
         Key::ChoiceRoutingLeastLoaded => "fewest in flight",
@@ -970,10 +976,10 @@ pub fn text(key: Key) -> &'static str {
             "In whole-32b a long prompt shares its steps with everybody who is being answered. What does that do to the time per token?"
         }
         Key::RolesHintTwo => {
-            "The two roles fill up by different things: prompts queue for prefill, and decode runs out of KV cache. One signal for both scales the wrong one."
+            "The two roles fill up in different ways: prompts queue for prefill, while decode only slows down as its batch grows. A signal that counts waiting requests hardly moves the decode pool."
         }
         Key::RolesHintThree => {
-            "Compare the requests of both services in the score. Then double the load with a spike and see which of the two pools is short."
+            "Switch scaling to HPA and inject a spike of some thousand requests into prefill-32b. Then go back and let both roles scale together (“Serving”, engine): more requests meet their targets, for more GPU time."
         }
         Key::SharingTitle => "Slices, turns or overlap",
         Key::SharingQuestion => {

@@ -140,7 +140,7 @@ pub(super) fn check_references(services: &[ServiceSetup], p: &mut Problems) {
             if b.role == Role::Decode {
                 p.add(format!("{place}.backends"), format!("`{}` only decodes", b.name));
             }
-            if b.backends.iter().any(|(other, _)| other != backend) {
+            if backend.index() != i && b.backends.iter().any(|(other, _)| other != backend) {
                 let what = "sends its requests on itself: name the last service of the chain";
                 p.add(format!("{place}.backends"), format!("`{}` {what}", b.name));
             }

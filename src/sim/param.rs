@@ -125,6 +125,9 @@ params! {
     Scrape = "metrics.scrape", Serving, Kind::Seconds { min: 1, max: 300 }, default 15;
     /// How often the DCGM exporter collects.
     DcgmCollect = "metrics.dcgm", Serving, Kind::Seconds { min: 1, max: 300 }, default 30;
+    /// Whether prefill and decode replicas are scaled each by its own readings, or decode follows
+    /// prefill one for one.
+    Roles = "engine.roles", Serving, Kind::Choice(&["separate", "together"]), default 0;
 }
 
 /// Why a parameter was refused.

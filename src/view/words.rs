@@ -149,6 +149,7 @@ pub fn param(param: Param) -> (Message, Message) {
         Param::ShutdownTimeout => (Message::ParamShutdownTimeout, Message::HelpShutdownTimeout),
         Param::Scrape => (Message::ParamScrape, Message::HelpScrape),
         Param::DcgmCollect => (Message::ParamDcgmCollect, Message::HelpDcgmCollect),
+        Param::Roles => (Message::ParamRoles, Message::HelpRoles),
     }
 }
 
@@ -189,6 +190,8 @@ pub fn choice(param: Param, index: i64) -> Message {
         (Param::Restore, 1) => Message::ChoiceOn,
         (Param::Readiness, 0) => Message::ChoiceReadinessEngine,
         (Param::Readiness, 1) => Message::ChoiceReadinessContainer,
+        (Param::Roles, 0) => Message::ChoiceRolesSeparate,
+        (Param::Roles, 1) => Message::ChoiceRolesTogether,
         (_, n) => Message::ChoiceUnknown { n: n.into() },
     }
 }

@@ -12,6 +12,7 @@ use crate::sim::replicas::hpa::settings::{ControllerFlags, MetricSource, MetricS
 use crate::sim::replicas::hpa::{
     self, HpaDecision, HpaPath, HpaSettings, HpaView, PodPhase, PodSample, PodView, Reading, ReadyCondition,
 };
+use crate::sim::setup::Role;
 use crate::sim::snapshot::{GroupStage, HpaLimit};
 use crate::sim::time::{Span, Time};
 use serde::Serialize;
@@ -61,6 +62,9 @@ impl World {
     pub(super) fn on_hpa_sync(&mut self, service: ServiceId) {
         self.after(SYNC, Event::HpaSync(service));
         if self.policy.choice(Param::Scaler) != "hpa" || !self.setup.services[service.index()].scaled {
+            return;
+        }
+        if self.follows_prefill(service) {
             return;
         }
         let settings = self.hpa_settings();
@@ -149,6 +153,23 @@ impl World {
         if decision.rescaled {
             self.service_mut(service).wanted = desired;
             self.reconcile(service);
+        }
+        self.take_decode_along(service);
+    }
+
+    /// Whether a decode service is scaled with its prefill service and not by itself.
+    fn follows_prefill(&self, service: ServiceId) -> bool {
+        self.policy.get(Param::Roles) == 1 && self.setup.services[service.index()].role == Role::Decode
+    }
+
+    /// One autoscaler for both roles: decode wants as many replicas as prefill.
+    fn take_decode_along(&mut self, prefill: ServiceId) {
+        let Some(decode) = self.decode_service(prefill).filter(|d| self.follows_prefill(*d)) else { return };
+        let (from, to) = (self.service(decode).wanted, self.service(prefill).wanted);
+        if from != to && self.setup.services[decode.index()].scaled {
+            self.service_mut(decode).wanted = to;
+            self.log(Who::Hpa, Verdict::ReplicasSet { service: decode, from, to }, Tone::Neutral);
+            self.reconcile(decode);
         }
     }
 
