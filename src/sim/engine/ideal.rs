@@ -25,7 +25,11 @@ impl IdealCost {
         let tokens = u64::from(prompt) + u64::from(output).saturating_sub(1);
         let by_blocks = u64::from(self.limits.usable_blocks()) / blocks_of(tokens).max(1);
         let most = u64::from(self.limits.max_num_seqs).min(by_blocks).max(1);
-        let (mut good, mut bad) = (1, u32::try_from(most).unwrap_or(u32::MAX).saturating_add(1));
+        let seats = u32::try_from(most).unwrap_or(u32::MAX);
+        if self.decode_us(seats, prompt, output) <= self.tpot_slo_us {
+            return seats;
+        }
+        let (mut good, mut bad) = (1, seats);
         while good + 1 < bad {
             let middle = good + (bad - good) / 2;
             if self.decode_us(middle, prompt, output) <= self.tpot_slo_us {

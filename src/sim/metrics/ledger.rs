@@ -66,7 +66,8 @@ pub struct GpuTime(pub u128);
 
 impl GpuTime {
     fn of(parts: u64, span: Span) -> GpuTime {
-        GpuTime(u128::from(parts) * u128::from(span.0))
+        // A GPU's 840 parts for a year are below 2^55.
+        GpuTime(u128::from(parts.saturating_mul(span.0)))
     }
     /// Whole GPU-microseconds; exact where no GPU is shared.
     pub fn gpu_us(self) -> u128 {
@@ -131,9 +132,9 @@ impl Totals {
     pub fn cost_sum(&self) -> Cost {
         self.cost.iter().fold(Cost::default(), |sum, c| sum + *c)
     }
-    fn book(&mut self, state: GpuState, time: GpuTime, rate: u128) {
-        self.time[state as usize] += time;
-        self.cost[state as usize] += Cost(time.0.saturating_mul(rate));
+    /// Time by state at one rate: the cost is worked out once, and not at each switch.
+    fn at_rate(times: &[GpuTime; 8], rate: u128) -> Totals {
+        Totals { time: *times, cost: times.map(|time| Cost(time.0.saturating_mul(rate))) }
     }
     fn absorb(&mut self, other: &Totals) {
         for state in GpuState::ALL {
@@ -174,8 +175,8 @@ pub struct Meter {
 
 impl Meter {
     /// Books the time since the last switch and starts the new state.
-    fn switch(&mut self, now: Time, state: GpuState, rate: u128, totals: &mut Totals) {
-        totals.book(self.state, GpuTime::of(self.parts, now.since(self.since)), rate);
+    fn switch(&mut self, now: Time, state: GpuState, times: &mut [GpuTime; 8]) {
+        times[self.state as usize] += GpuTime::of(self.parts, now.since(self.since));
         self.state = state;
         self.since = now;
     }
@@ -214,9 +215,12 @@ struct NodeAccount {
     granted: Time,
     price_microusd_per_hour: Microusd,
     gpus: u32,
-    /// Per GPU, one meter per slice; one of all parts when it is whole.
-    meters: Vec<Vec<Meter>>,
-    totals: Totals,
+    /// GPU by GPU, one meter per slice; one of all parts when it is whole.
+    meters: Vec<Meter>,
+    /// Where each GPU's meters begin, and where the last one's end.
+    starts: Vec<u32>,
+    /// Booked so far, by state.
+    times: [GpuTime; 8],
 }
 
 impl NodeAccount {
@@ -226,12 +230,27 @@ impl NodeAccount {
         u128::from(self.price_microusd_per_hour.0) * u128::from(share)
     }
 
-    fn totals(&self, now: Time) -> Totals {
-        let mut totals = self.totals;
-        for meter in self.meters.iter().flatten() {
-            totals.book(meter.state, GpuTime::of(meter.parts, now.since(meter.since)), self.rate());
+    /// Where a GPU's meters are.
+    fn range(&self, gpu: usize) -> Option<std::ops::Range<usize>> {
+        Some(*self.starts.get(gpu)? as usize..*self.starts.get(gpu + 1)? as usize)
+    }
+
+    /// Puts other meters in the place of a GPU's.
+    fn replace(&mut self, gpu: usize, meters: Vec<Meter>) {
+        let Some(range) = self.range(gpu) else { return };
+        let (before, after) = (range.len() as u32, meters.len() as u32);
+        self.meters.splice(range, meters);
+        for start in &mut self.starts[gpu + 1..] {
+            *start = *start + after - before;
         }
-        totals
+    }
+
+    fn totals(&self, now: Time) -> Totals {
+        let mut times = self.times;
+        for meter in &self.meters {
+            times[meter.state as usize] += GpuTime::of(meter.parts, now.since(meter.since));
+        }
+        Totals::at_rate(&times, self.rate())
     }
 
     fn bill(&self, now: Time) -> Bill {
@@ -286,8 +305,9 @@ impl Ledger {
             granted: now,
             price_microusd_per_hour: price_per_hour,
             gpus,
-            meters: vec![vec![whole]; gpus as usize],
-            totals: Totals::default(),
+            meters: vec![whole; gpus as usize],
+            starts: (0..=gpus).collect(),
+            times: Default::default(),
         };
         self.nodes.insert(node, account);
         Ok(())
@@ -299,9 +319,9 @@ impl Ledger {
     /// If the node or GPU is not there.
     pub fn switch(&mut self, now: Time, node: NodeId, gpu: u32, state: GpuState) -> Result<(), LedgerError> {
         let now = self.advance(now);
-        let (meters, totals, rate) = self.gpu(node, gpu)?;
+        let (meters, times) = self.gpu(node, gpu)?;
         for meter in meters {
-            meter.switch(now, state, rate, totals);
+            meter.switch(now, state, times);
         }
         Ok(())
     }
@@ -319,25 +339,22 @@ impl Ledger {
         state: GpuState,
     ) -> Result<(), LedgerError> {
         let now = self.advance(now);
-        let (meters, totals, rate) = self.gpu(node, gpu)?;
+        let (meters, times) = self.gpu(node, gpu)?;
         let unknown = LedgerError::UnknownSlice { node, gpu, slice };
-        meters.get_mut(slice as usize).ok_or(unknown)?.switch(now, state, rate, totals);
+        meters.get_mut(slice as usize).ok_or(unknown)?.switch(now, state, times);
         Ok(())
     }
 
-    /// The states of all parts of a node, GPU by GPU, each GPU with `parts` of them; those that have
-    /// changed are switched.
+    /// The states of all parts of a node, GPU by GPU; those that have changed are switched.
     ///
     /// # Errors
     /// If the node is not there.
-    pub fn set_states(&mut self, now: Time, node: NodeId, parts: u32, states: &[GpuState]) -> Result<(), LedgerError> {
+    pub fn set_states(&mut self, now: Time, node: NodeId, states: &[GpuState]) -> Result<(), LedgerError> {
         let now = self.advance(now);
         let account = self.nodes.get_mut(&node).ok_or(LedgerError::UnknownNode(node))?;
-        let rate = account.rate();
-        let meters = account.meters.iter_mut().flat_map(|gpu| gpu.iter_mut().take(parts as usize));
-        for (meter, state) in meters.zip(states) {
+        for (meter, state) in account.meters.iter_mut().zip(states) {
             if meter.state != *state {
-                meter.switch(now, *state, rate, &mut account.totals);
+                meter.switch(now, *state, &mut account.times);
             }
         }
         Ok(())
@@ -355,17 +372,20 @@ impl Ledger {
             return Err(LedgerError::BadSlices { node, gpu });
         }
         let now = self.advance(now);
-        let (meters, totals, rate) = self.gpu(node, gpu)?;
-        for meter in meters.iter_mut() {
-            meter.switch(now, meter.state, rate, totals);
+        let (meters, times) = self.gpu(node, gpu)?;
+        for meter in meters {
+            meter.switch(now, meter.state, times);
         }
         let mut left = PARTS_PER_GPU;
-        meters.clear();
+        let mut divided = Vec::with_capacity(slices.len());
         for (i, (state, weight)) in slices.iter().enumerate() {
             let share = PARTS_PER_GPU * u64::from(*weight) / weights;
             let parts = if i + 1 == slices.len() { left } else { share };
             left -= parts;
-            meters.push(Meter { state: *state, since: now, parts });
+            divided.push(Meter { state: *state, since: now, parts });
+        }
+        if let Some(account) = self.nodes.get_mut(&node) {
+            account.replace(gpu as usize, divided);
         }
         Ok(())
     }
@@ -409,13 +429,14 @@ impl Ledger {
 
     /// A GPU's meters, one per slice.
     pub fn meters(&self, node: NodeId, gpu: u32) -> Option<&[Meter]> {
-        self.nodes.get(&node)?.meters.get(gpu as usize).map(Vec::as_slice)
+        let account = self.nodes.get(&node)?;
+        account.meters.get(account.range(gpu as usize)?)
     }
 
     /// GPUs in each state now, in parts of a GPU, in the order of [`GpuState::ALL`].
     pub fn parts_by_state(&self) -> [u64; 8] {
         let mut parts = [0; 8];
-        for meter in self.nodes.values().flat_map(|a| a.meters.iter().flatten()) {
+        for meter in self.nodes.values().flat_map(|a| &a.meters) {
             parts[meter.state as usize] += meter.parts;
         }
         parts
@@ -443,11 +464,11 @@ impl Ledger {
         self.latest
     }
 
-    fn gpu(&mut self, node: NodeId, gpu: u32) -> Result<(&mut Vec<Meter>, &mut Totals, u128), LedgerError> {
+    fn gpu(&mut self, node: NodeId, gpu: u32) -> Result<(&mut [Meter], &mut [GpuTime; 8]), LedgerError> {
         let account = self.nodes.get_mut(&node).ok_or(LedgerError::UnknownNode(node))?;
-        let rate = account.rate();
-        let meters = account.meters.get_mut(gpu as usize).ok_or(LedgerError::UnknownGpu { node, gpu })?;
-        Ok((meters, &mut account.totals, rate))
+        let range = account.range(gpu as usize);
+        let meters = range.and_then(|r| account.meters.get_mut(r)).ok_or(LedgerError::UnknownGpu { node, gpu })?;
+        Ok((meters, &mut account.times))
     }
 }
 

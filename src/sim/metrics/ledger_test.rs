@@ -82,7 +82,7 @@ fn wrong_calls_are_refused_and_change_no_account() {
 fn a_missed_switch_is_found_by_the_check() {
     let mut ledger = Ledger::default();
     ledger.grant(at(0), NODE, 2, Microusd(100)).unwrap();
-    ledger.nodes.get_mut(&NODE).unwrap().meters[1][0].since = at(5);
+    ledger.nodes.get_mut(&NODE).unwrap().meters[1].since = at(5);
     let found = ledger.check(at(10)).unwrap_err();
     assert_eq!((found.node, found.billed.0.gpu_us()), (Some(NODE), 20_000_000));
     assert_eq!(found.metered.0.gpu_us(), 15_000_000);

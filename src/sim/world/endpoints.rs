@@ -20,6 +20,60 @@ pub struct Endpoints {
     waiting: Vec<u32>,
     /// Where round robin stands.
     turn: u32,
+    #[serde(skip)]
+    levels: Levels,
+}
+
+/// Who has how many in flight, so that the least loaded is found without a look at all of them.
+/// Follows from `in_flight`.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Levels {
+    /// 64-bit words of one level: a bit per endpoint.
+    words: usize,
+    /// Level by level; the last holds everybody with so many or more.
+    bits: Vec<u64>,
+    counts: Vec<u32>,
+}
+
+impl Levels {
+    const ALL: usize = 64;
+
+    fn of(loads: &[u32]) -> Levels {
+        let words = loads.len().div_ceil(64);
+        let mut levels = Levels { words, bits: vec![0; words * Levels::ALL], counts: vec![0; Levels::ALL] };
+        for (at, load) in loads.iter().enumerate() {
+            levels.flip(at, *load);
+        }
+        levels
+    }
+
+    fn level(load: u32) -> usize {
+        (load as usize).min(Levels::ALL - 1)
+    }
+
+    /// Puts an endpoint onto its level, or takes it away.
+    fn flip(&mut self, at: usize, load: u32) {
+        let level = Levels::level(load);
+        let word = &mut self.bits[level * self.words + at / 64];
+        *word ^= 1 << (at % 64);
+        let there = *word & 1 << (at % 64) != 0;
+        self.counts[level] = if there { self.counts[level] + 1 } else { self.counts[level] - 1 };
+    }
+
+    fn change(&mut self, at: usize, from: u32, to: u32) {
+        if Levels::level(from) != Levels::level(to) {
+            self.flip(at, from);
+            self.flip(at, to);
+        }
+    }
+
+    /// The first endpoint of the lowest level, if that level tells its load exactly.
+    fn first(&self) -> Option<usize> {
+        let level = self.counts.iter().position(|n| *n > 0).filter(|l| *l < Levels::ALL - 1)?;
+        let words = self.bits.get(level * self.words..(level + 1) * self.words)?;
+        let (i, word) = words.iter().enumerate().find(|(_, w)| **w != 0)?;
+        Some(i * 64 + word.trailing_zeros() as usize)
+    }
 }
 
 impl Endpoints {
@@ -42,6 +96,7 @@ impl Endpoints {
             self.groups.insert(at, group);
             self.in_flight.insert(at, 0);
             self.waiting.insert(at, 0);
+            self.levels = Levels::of(&self.in_flight);
         }
     }
 
@@ -50,13 +105,16 @@ impl Endpoints {
             self.groups.remove(at);
             self.in_flight.remove(at);
             self.waiting.remove(at);
+            self.levels = Levels::of(&self.in_flight);
         }
     }
 
     /// What a replica has now.
     pub fn report(&mut self, group: GroupId, running: u32, waiting: u32) {
         if let Ok(at) = self.groups.binary_search(&group) {
-            self.in_flight[at] = running + waiting;
+            let load = running + waiting;
+            self.levels.change(at, self.in_flight[at], load);
+            self.in_flight[at] = load;
             self.waiting[at] = waiting;
         }
     }
@@ -68,9 +126,11 @@ impl Endpoints {
 
     /// The replica with the fewest requests in flight, the oldest of equals.
     pub fn least_loaded(&self) -> Option<GroupId> {
-        let fewest = self.in_flight.iter().min()?;
-        let at = self.in_flight.iter().position(|n| n == fewest)?;
-        self.groups.get(at).copied()
+        let at = self.levels.first().or_else(|| {
+            let fewest = self.in_flight.iter().min()?;
+            self.in_flight.iter().position(|n| n == fewest)
+        });
+        self.groups.get(at?).copied()
     }
 
     /// Each in turn.
@@ -104,6 +164,7 @@ impl Endpoints {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn three() -> Endpoints {
         let mut e = Endpoints::default();
@@ -122,6 +183,26 @@ mod tests {
         e.report(GroupId(9), 2, 0);
         assert_eq!(e.least_loaded(), Some(GroupId(4)));
         assert_eq!(e.waiting(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn the_least_loaded_is_the_one_that_a_search_finds(
+            acts in prop::collection::vec((0_u32..80, prop::option::of(0_u32..90)), 1..200),
+        ) {
+            let mut e = Endpoints::default();
+            for (group, load) in acts {
+                match load {
+                    None => e.leave(GroupId(group)),
+                    Some(load) => {
+                        e.join(GroupId(group));
+                        e.report(GroupId(group), load, 0);
+                    }
+                }
+                let found = e.groups.iter().zip(&e.in_flight).min_by_key(|(g, n)| (**n, **g)).map(|(g, _)| *g);
+                prop_assert_eq!(e.least_loaded(), found);
+            }
+        }
     }
 
     #[test]

@@ -94,8 +94,13 @@ impl World {
     }
 
     pub(super) fn refresh_group_gpus(&mut self, group: GroupId) {
-        for node in self.group_nodes(group) {
-            self.refresh_node_gpus(node);
+        let mut last = None;
+        for i in 0..self.group(group).pods.len() {
+            let node = self.pod(self.group(group).pods[i]).node;
+            if let Some(node) = node.filter(|_| node != last) {
+                self.refresh_node_gpus(node);
+            }
+            last = node;
         }
     }
 
@@ -112,9 +117,8 @@ impl World {
             last = Some((slot.pod, state));
             states.push(state);
         }
-        let parts = self.node(node).parts_per_gpu();
         // A node that the cloud has not granted yet has no account.
-        let _ = self.meter.ledger.set_states(self.now, node, parts, &states);
+        let _ = self.meter.ledger.set_states(self.now, node, &states);
         self.meter.states = states;
     }
 
