@@ -31,7 +31,7 @@ const SLICE_EVENTS: usize = 500;
 const FRAME_BUDGET_MS: f64 = 8.0;
 /// The same during a jump, when the way is not worth watching, and how often it is drawn then.
 const JUMP_SLICE_EVENTS: usize = 5_000;
-const JUMP_BUDGET_MS: f64 = 60.0;
+const JUMP_BUDGET_MS: f64 = 120.0;
 const JUMP_DRAWN_EVERY_MS: f64 = 500.0;
 /// With more nodes than this in view a frame takes longer to draw than to simulate, so that
 /// playing is drawn at most this often.

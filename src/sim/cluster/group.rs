@@ -64,6 +64,9 @@ pub struct Group {
     pub weights: Span,
     pub warm_up: Span,
     pub engine: Option<Box<Replica>>,
+    /// Where it stands among the endpoints of its service, as far as known: a shortcut.
+    #[serde(skip)]
+    pub endpoint: u32,
     /// Whether a request was running when last looked at.
     pub busy: bool,
     pub drain: Option<Drain>,

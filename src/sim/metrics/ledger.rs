@@ -66,8 +66,8 @@ pub struct GpuTime(pub u128);
 
 impl GpuTime {
     fn of(parts: u64, span: Span) -> GpuTime {
-        // A GPU's 840 parts for a year are below 2^55.
-        GpuTime(u128::from(parts.saturating_mul(span.0)))
+        // The 840 parts of a GPU times the longest run are below 2^50.
+        GpuTime(u128::from(parts.wrapping_mul(span.0)))
     }
     /// Whole GPU-microseconds; exact where no GPU is shared.
     pub fn gpu_us(self) -> u128 {
@@ -176,7 +176,8 @@ pub struct Meter {
 impl Meter {
     /// Books the time since the last switch and starts the new state.
     fn switch(&mut self, now: Time, state: GpuState, times: &mut [GpuTime; 8]) {
-        times[self.state as usize] += GpuTime::of(self.parts, now.since(self.since));
+        // Plain addition, here where it counts: see the bound in `of`.
+        times[self.state as usize].0 += GpuTime::of(self.parts, now.since(self.since)).0;
         self.state = state;
         self.since = now;
     }

@@ -109,9 +109,12 @@ impl Endpoints {
         }
     }
 
-    /// What a replica has now.
-    pub fn report(&mut self, group: GroupId, running: u32, waiting: u32) {
-        if let Ok(at) = self.groups.binary_search(&group) {
+    /// What a replica has now. `hint` is where it stood last; it is put right.
+    pub fn report(&mut self, group: GroupId, hint: &mut u32, running: u32, waiting: u32) {
+        let known = self.groups.get(*hint as usize) == Some(&group);
+        let at = if known { Some(*hint as usize) } else { self.position(group) };
+        if let Some(at) = at {
+            *hint = at as u32;
             let load = running + waiting;
             self.levels.change(at, self.in_flight[at], load);
             self.in_flight[at] = load;
@@ -178,9 +181,9 @@ mod tests {
     fn the_fewest_in_flight_and_among_equals_the_oldest() {
         let mut e = three();
         assert_eq!(e.least_loaded(), Some(GroupId(2)));
-        e.report(GroupId(2), 3, 0);
-        e.report(GroupId(4), 1, 1);
-        e.report(GroupId(9), 2, 0);
+        e.report(GroupId(2), &mut 0, 3, 0);
+        e.report(GroupId(4), &mut 0, 1, 1);
+        e.report(GroupId(9), &mut 0, 2, 0);
         assert_eq!(e.least_loaded(), Some(GroupId(4)));
         assert_eq!(e.waiting(), 1);
     }
@@ -196,7 +199,7 @@ mod tests {
                     None => e.leave(GroupId(group)),
                     Some(load) => {
                         e.join(GroupId(group));
-                        e.report(GroupId(group), load, 0);
+                        e.report(GroupId(group), &mut 0, load, 0);
                     }
                 }
                 let found = e.groups.iter().zip(&e.in_flight).min_by_key(|(g, n)| (**n, **g)).map(|(g, _)| *g);
@@ -221,9 +224,9 @@ mod tests {
     #[test]
     fn a_free_cache_outweighs_a_short_queue_only_by_its_weight() {
         let mut e = three();
-        e.report(GroupId(2), 10, 4);
-        e.report(GroupId(4), 10, 0);
-        e.report(GroupId(9), 10, 2);
+        e.report(GroupId(2), &mut 0, 10, 4);
+        e.report(GroupId(4), &mut 0, 10, 0);
+        e.report(GroupId(9), &mut 0, 10, 2);
         let kv = |g: GroupId| if g.0 == 4 { 0.9 } else { 0.1 };
         // 2: 0 + 1.8; 4: 2 + 0.2; 9: 1 + 1.8.
         assert_eq!(e.best_scored(kv), Some(GroupId(9)));

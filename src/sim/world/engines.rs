@@ -107,7 +107,8 @@ impl World {
         let (busy, held) = (!engine.is_idle(), engine.held());
         let service = g.service;
         self.engines_due.set(group, due);
-        self.service_mut(service).endpoints.report(group, running, waiting);
+        let g = &mut self.groups[group.index()];
+        self.services[service.index()].endpoints.report(group, &mut g.endpoint, running, waiting);
         if busy != self.group(group).busy {
             self.group_mut(group).busy = busy;
             self.refresh_group_gpus(group);

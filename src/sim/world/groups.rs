@@ -63,6 +63,7 @@ impl World {
             weights: Span::ZERO,
             warm_up: Span::ZERO,
             engine: None,
+            endpoint: 0,
             busy: false,
             drain: None,
             generation: 0,
