@@ -101,6 +101,7 @@ fn caps_refuse_long_prompts_and_cut_long_answers() {
     let (refused, cut) = (r.rejected as f64 / r.offered as f64, r.cut as f64 / r.offered as f64);
     assert!((refused - 0.5).abs() < 0.05, "{r:?}");
     assert!((cut - 0.75).abs() < 0.05, "{r:?}");
+    assert!(r.degraded > 0 && r.degraded <= r.cut, "a cut answer is not what was asked for: {r:?}");
     assert_eq!(r.retries, 0, "a prompt that is too long would be refused again");
 }
 

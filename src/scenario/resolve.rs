@@ -50,9 +50,10 @@ pub fn resolve(raw: RawScenario) -> Result<Scenario, Vec<Problem>> {
         instances: instances(&raw.pool.instances, "pool.instances", p),
         gpus_max: raw.pool.gpus_max,
     };
+    tasks_name_services(&raw, p);
     let links = links(&raw.links, p);
     if services.len() == raw.services.len() {
-        serving::check_references(&services, p);
+        serving::check_references(&services, &nodes, p);
     }
     let mut zones: Vec<String> = racks.iter().map(|r| r.zone.clone()).collect();
     zones.sort();
@@ -251,6 +252,15 @@ fn service(index: usize, s: &RawService, raw: &RawScenario, p: &mut Problems) ->
         trace: None,
         image_cached: s.image_cached,
     })
+}
+
+/// A task about a service that is not there could never be done.
+fn tasks_name_services(raw: &RawScenario, p: &mut Problems) {
+    for (i, task) in raw.tasks.iter().enumerate() {
+        for name in task.check.services().iter().filter(|n| !raw.services.iter().any(|s| s.name == **n)) {
+            p.add(format!("tasks[{i}] ({})", clip(&task.id)), format!("no service `{}`", clip(name)));
+        }
+    }
 }
 
 fn links(raw: &RawLinks, p: &mut Problems) -> LinkSetup {

@@ -6,7 +6,8 @@ use super::raw::{RawEngine, RawRole, RawService, RawShare, RawTenant};
 use super::resolve::Problems;
 use crate::sim::catalog::Gpu;
 use crate::sim::id::ServiceId;
-use crate::sim::setup::{EngineFlags, Role, ServiceSetup, Share, Tenant};
+use crate::sim::setup::{EngineFlags, NodeSetup, Role, ServiceSetup, Share, Tenant};
+use crate::sim::traffic::Pattern;
 use std::collections::BTreeMap;
 
 /// Pods that may share a GPU by turns or by MPS (MPS itself allows 48 clients; so many parts share
@@ -121,7 +122,7 @@ pub(super) fn backends(
 }
 
 /// What only the whole list of services shows.
-pub(super) fn check_references(services: &[ServiceSetup], p: &mut Problems) {
+pub(super) fn check_references(services: &[ServiceSetup], nodes: &[NodeSetup], p: &mut Problems) {
     for (i, s) in services.iter().enumerate() {
         let place = format!("services[{i}] ({})", clip(&s.name));
         let name = |id: ServiceId| services[id.index()].name.as_str();
@@ -149,6 +150,26 @@ pub(super) fn check_references(services: &[ServiceSetup], p: &mut Problems) {
             && (fallback.index() == i || services[fallback.index()].role == Role::Decode)
         {
             p.add(format!("{place}.fallback"), format!("`{}` cannot answer for it", name(fallback)));
+        }
+        if s.role == Role::Decode {
+            let fed =
+                services.iter().any(|other| matches!(other.role, Role::Prefill { decode } if decode.index() == i));
+            if !fed {
+                p.add(
+                    format!("{place}.role"),
+                    "no service has the role `{prefill: …}` with this one as its decode side",
+                );
+            }
+            if !matches!(s.traffic.pattern, Pattern::Silent) || !s.traffic.spikes.is_empty() {
+                p.add(format!("{place}.traffic"), "a decode service gets its requests from prefill, not from clients");
+            }
+        }
+        if s.max_num_seqs == Some(0) {
+            p.add(format!("{place}.max_num_seqs"), "must be at least 1");
+        }
+        for node in s.placed.iter().filter_map(|n| nodes.get(*n as usize)).filter(|n| n.share != s.share) {
+            let (node, own) = (&node.name, s.share.map_or("whole GPUs".to_owned(), |share| share.label()));
+            p.add(format!("{place}.placed"), format!("node `{node}` does not divide its GPUs in this way ({own})"));
         }
         if s.share.is_some() && s.gpu.is_none() {
             p.add(format!("{place}.sharing"), "a part of a GPU is asked for by its product label: set `gpu`");

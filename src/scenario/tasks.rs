@@ -104,6 +104,32 @@ fn met_share(r: &RequestTotals, percent: u32) -> bool {
 }
 
 impl Check {
+    /// The services that the check is about.
+    pub fn services(&self) -> Vec<&str> {
+        match self {
+            Check::Started { service, .. }
+            | Check::OneDomain { service }
+            | Check::CaughtUp { service, .. }
+            | Check::ReplicasWanted { service, .. }
+            | Check::ShrunkToFloor { service, .. }
+            | Check::Waiting { service, .. }
+            | Check::TenantShare { service, .. }
+            | Check::Answered { service, .. }
+            | Check::MetShareOf { service, .. }
+            | Check::Slowed { service, .. }
+            | Check::ReadyBy { service, .. }
+            | Check::NoneFailed { service, .. } => vec![service],
+            Check::AllDown { services } => services.iter().map(String::as_str).collect(),
+            Check::HeldGpus { .. }
+            | Check::KeptWhileWaiting { .. }
+            | Check::MetShare { .. }
+            | Check::EvictedWhileServing
+            | Check::CutOff { .. }
+            | Check::NoneLost { .. }
+            | Check::Failed { .. } => Vec::new(),
+        }
+    }
+
     /// Whether the condition holds now. A name of a service that does not exist never holds.
     pub fn holds(&self, s: &Snapshot) -> bool {
         let service = |name: &str| s.services.iter().find(|v| v.name == name);

@@ -196,6 +196,9 @@ pub struct Model {
     jumping: Option<Time>,
 }
 
+/// Open tasks are looked at this often, in simulated time.
+const TASKS_EVERY: Span = Span::from_secs(5);
+
 /// Longest stretch of wall clock that one frame makes up for: a tab that slept does not race.
 const FRAME_MAX_US: u64 = 100_000;
 
@@ -252,7 +255,7 @@ impl Model {
     /// shell calls this until it is, or until its own time budget is spent.
     pub fn slice(&mut self, events_max: usize) -> bool {
         let goal = self.jumping.unwrap_or(Time(self.target_us as u64));
-        let done = self.run.advance(goal, events_max).reached;
+        let done = self.advance_looking(goal, events_max);
         if done && self.jumping.take().is_some() {
             self.hold_here();
             self.check_promise();
@@ -262,6 +265,34 @@ impl Model {
             return true;
         }
         done
+    }
+
+    /// Advances, and looks at the open tasks every [`TASKS_EVERY`] on the way: whether one is done
+    /// must not depend on which moments were drawn.
+    fn advance_looking(&mut self, goal: Time, events_max: usize) -> bool {
+        let mut left = events_max;
+        while self.tasks.iter().any(|(_, done)| done.is_none()) {
+            let look = Time((self.run.now().0 / TASKS_EVERY.0 + 1) * TASKS_EVERY.0);
+            if look > goal.min(self.run.end()) {
+                break;
+            }
+            let did = self.run.advance(look, left);
+            left -= did.events.min(left);
+            if !did.reached {
+                return false;
+            }
+            let snapshot = self.run.world().snapshot();
+            self.check_tasks(&snapshot);
+        }
+        self.run.advance(goal, left).reached
+    }
+
+    fn check_tasks(&mut self, snapshot: &Snapshot) {
+        for (task, done) in &mut self.tasks {
+            if done.is_none() && task.check.holds(snapshot) {
+                *done = Some(snapshot.now);
+            }
+        }
     }
 
     /// The frame ends: takes the snapshot that is drawn.
@@ -298,12 +329,7 @@ impl Model {
 
     pub(super) fn refresh(&mut self) {
         self.snapshot = Rc::new(self.run.world().snapshot());
-        let now = self.run.now();
-        for (task, done) in &mut self.tasks {
-            if done.is_none() && task.check.holds(&self.snapshot) {
-                *done = Some(now);
-            }
-        }
+        self.check_tasks(&self.snapshot.clone());
         self.version += 1;
     }
 

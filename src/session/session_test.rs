@@ -1,6 +1,6 @@
 use super::{Dialog, Effect, Message, Model, Notice, Speed, Theme, update};
 use crate::i18n::Lang;
-use crate::scenario::TraceChoice;
+use crate::scenario::{self, TraceChoice};
 use crate::sim::command::{Command, Refusal};
 use crate::sim::id::{NodeId, RackId, ServiceId};
 use crate::sim::param::Param;
@@ -11,6 +11,13 @@ use crate::sim::traffic::trace::Row;
 
 fn model() -> Model {
     Model::new(Lang::english(), Theme::Auto).unwrap()
+}
+
+/// A library scenario, as the library's button opens it.
+fn opened(id: &str) -> Model {
+    let mut m = model();
+    update(&mut m, Message::OpenScenario { id: id.to_owned(), seed: None });
+    m
 }
 
 /// Frames of a 60th of a second until `at`, as the page would draw them.
@@ -166,6 +173,33 @@ fn at_the_end_of_the_run_acts_are_refused_and_say_so() {
     let launch = Command::LaunchGang { service: ServiceId(3) };
     update(&mut m, Message::Do(launch.clone()));
     assert_eq!(m.notice, Some(Notice::Refused { command: launch, why: Refusal::RunOver }));
+}
+
+/// A fault that was found by use: a task counted as done only if a drawn moment showed it, so a
+/// jump to the end left it open.
+#[test]
+fn a_task_is_done_however_the_run_gets_past_it() {
+    let done = |m: &Model| m.tasks.iter().map(|(_, at)| *at).collect::<Vec<_>>();
+    for (id, _) in scenario::LIBRARY {
+        let end = opened(id).run.end();
+        let mut at_once = opened(id);
+        update(&mut at_once, Message::Seek(end));
+        while !at_once.slice(usize::MAX) {}
+        let mut in_pieces = opened(id);
+        update(&mut in_pieces, Message::Seek(end));
+        while in_pieces.is_jumping() {
+            in_pieces.slice(997);
+            in_pieces.end_frame();
+        }
+        let pieces: Vec<bool> = done(&in_pieces).iter().map(Option::is_some).collect();
+        let whole: Vec<bool> = done(&at_once).iter().map(Option::is_some).collect();
+        assert_eq!(whole, pieces, "{id}");
+    }
+    let mut m = opened("mig-or-slices");
+    let end = m.run.end();
+    update(&mut m, Message::Seek(end));
+    while !m.slice(usize::MAX) {}
+    assert!(done(&m).iter().all(Option::is_some), "both happen by themselves");
 }
 
 #[test]

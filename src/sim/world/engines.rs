@@ -179,7 +179,7 @@ impl World {
         let tpot = Span(at.since(first).0 / gaps);
         let met = ttft <= spec.slo_ttft && tpot <= spec.slo_tpot;
         self.meter.path.observe_tpot(request.backend, tpot);
-        let outcome = match (request.degraded, met) {
+        let outcome = match (request.degraded || request.cut, met) {
             (true, _) => Outcome::Degraded,
             (false, true) => Outcome::Met,
             (false, false) => Outcome::Late,

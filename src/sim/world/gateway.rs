@@ -189,6 +189,7 @@ impl World {
             tenant,
             failures: 0,
             degraded: false,
+            cut,
             long,
         };
         let (id, serial) = self.requests.add(request);

@@ -20,7 +20,7 @@ pub enum Outcome {
     Failed,
     /// Cut off: by a drain that ran out of time, or a crash.
     Lost,
-    /// Answered by the fallback model, whatever its targets.
+    /// Answered, whatever its targets, but not as asked: by the fallback model, or cut by the cap.
     Degraded,
 }
 
@@ -48,6 +48,8 @@ pub struct Request {
     pub failures: u8,
     /// Sent on to the fallback.
     pub degraded: bool,
+    /// Its answer is shorter than what was asked for.
+    pub cut: bool,
     /// The long prompt of a spike: logged by itself.
     pub long: bool,
 }
