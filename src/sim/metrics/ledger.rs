@@ -353,11 +353,21 @@ impl Ledger {
     pub fn set_states(&mut self, now: Time, node: NodeId, states: &[GpuState]) -> Result<(), LedgerError> {
         let now = self.advance(now);
         let account = self.nodes.get_mut(&node).ok_or(LedgerError::UnknownNode(node))?;
+        // The GPUs of a replica change together: their times are added up before they are booked.
+        let (mut from, mut time) = (GpuState::Empty, 0u64);
         for (meter, state) in account.meters.iter_mut().zip(states) {
-            if meter.state != *state {
-                meter.switch(now, *state, &mut account.times);
+            if meter.state == *state {
+                continue;
             }
+            if meter.state != from {
+                account.times[from as usize].0 += u128::from(time);
+                (from, time) = (meter.state, 0);
+            }
+            time += meter.parts * now.since(meter.since).0;
+            meter.state = *state;
+            meter.since = now;
         }
+        account.times[from as usize].0 += u128::from(time);
         Ok(())
     }
 
