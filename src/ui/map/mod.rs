@@ -1,6 +1,7 @@
 //! The cluster map on the page. [`crate::view::map`] says what is shown and what an act does;
 //! here browser events become acts, and the focus and the carried picture follow the state.
 
+mod float;
 mod icons;
 mod menu;
 mod node;

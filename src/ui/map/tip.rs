@@ -2,6 +2,7 @@
 //! the pointer is on it, and goes with Escape. What it says of the cell under the cursor is in the
 //! page all the time, so that screen readers find it when the focus arrives.
 
+use super::float::float;
 use super::say;
 use crate::i18n::Lang;
 use crate::sim::id::NodeId;
@@ -12,9 +13,6 @@ use std::rc::Rc;
 use web_sys::{Element, HtmlElement};
 use yew::prelude::*;
 
-/// Space kept between the tip and what is around it, in CSS pixels.
-const EDGE_PX: f64 = 8.0;
-const GAP_PX: f64 = 4.0;
 /// The pointer may take so long from the cell to the tip.
 const LINGER_MS: u32 = 250;
 
@@ -113,34 +111,19 @@ pub fn TipBox(props: &TipProps) -> Html {
         use_effect_with((*at, tip.clone()), move |(at, _)| place(&me, *at));
     }
     html! {
-        <div class="map-tip" ref={me} aria-hidden="true" data-testid="map-tip">
+        <div class="map-tip" ref={me} popover="manual" aria-hidden="true" data-testid="map-tip">
             <b>{ say(lang, &tip.title) }</b>
             { for tip.lines.iter().map(|l| html! { <span>{ say(lang, l) }</span> }) }
         </div>
     }
 }
 
-/// Puts the tip under its node, or above it where there is no room, inside the map.
+/// Puts the tip under its node, or above it where there is no room.
 fn place(me: &NodeRef, (node, cell): At) {
     let Some(tip) = me.cast::<HtmlElement>() else { return };
     let Some(root) = tip.closest(".map").ok().flatten() else { return };
     let found = root.query_selector(&format!("[data-at=\"c{}.{cell}\"]", node.0)).ok().flatten();
     let Some(cell) = found else { return };
     let card = cell.closest(".node").ok().flatten().unwrap_or_else(|| cell.clone());
-    let (frame, card, cell, size) = (
-        root.get_bounding_client_rect(),
-        card.get_bounding_client_rect(),
-        cell.get_bounding_client_rect(),
-        tip.get_bounding_client_rect(),
-    );
-    let window = web_sys::window().and_then(|w| w.inner_height().ok()).and_then(|h| h.as_f64()).unwrap_or(f64::MAX);
-    let room = (frame.width() - size.width() - EDGE_PX).max(EDGE_PX);
-    let left = (cell.left() - frame.left()).clamp(EDGE_PX, room);
-    let bottom = frame.bottom().min(window) - EDGE_PX;
-    let (below, above) = (card.bottom() + GAP_PX, card.top() - GAP_PX - size.height());
-    let top = if below + size.height() <= bottom || above < frame.top() { below } else { above };
-    let top = top.min(bottom - size.height()).max(frame.top()) - frame.top();
-    let style = tip.style();
-    _ = style.set_property("left", &format!("{left:.0}px"));
-    _ = style.set_property("top", &format!("{top:.0}px"));
+    float(&tip, cell.get_bounding_client_rect().left(), &card.get_bounding_client_rect());
 }
