@@ -10,7 +10,7 @@ use crate::sim::snapshot::Snapshot;
 use crate::sim::time::Time;
 use crate::ui::say;
 use crate::ui::text;
-use crate::view::charts::{Chart, Dash, Ink, Line, Plot, STACK_NOTHING, STACK_WORKING, label_value, summary, table};
+use crate::view::charts::{Chart, Dash, Ink, LedgerNow, Line, Plot, end_value, label_value, summary, table, tenths};
 use crate::view::time::{clock, hour_minute, ticks};
 use plotters::drawing::IntoDrawingArea;
 use plotters::style::RGBColor;
@@ -204,7 +204,7 @@ fn end_labels(props: &PlotViewProps, plot: &Plot, seen: Seen, now: f64) -> Html 
     let wide = seen.width >= WIDE_PX;
     let mut labels: Vec<(f64, Html)> = Vec::new();
     if plot.chart == Chart::Ledger {
-        labels = ledger_labels(&lang, plot);
+        labels = ledger_labels(&lang, plot, &props.snapshot);
     } else {
         let drawn = |l: &&Line| l.labelled && l.of.is_none_or(|t| !props.hidden.contains(&t));
         let lines: Vec<&Line> = plot.lines.iter().filter(drawn).filter(|l| l.last().is_some()).collect();
@@ -213,7 +213,7 @@ fn end_labels(props: &PlotViewProps, plot: &Plot, seen: Seen, now: f64) -> Html 
         for line in lines.into_iter().filter(|l| !crowded || l.strong) {
             let axis = if line.second { plot.second.unwrap_or(plot.axis) } else { plot.axis };
             let y = axis.height(line.on_axis(line.last().unwrap_or(0.0)));
-            let value = say(&lang, &Text::Word { word: label_value(line, Time::MAX) });
+            let value = say(&lang, &Text::Word { word: end_value(line, &props.snapshot) });
             let value = wide.then(|| html! { <b>{ value }</b> });
             labels.push((y, html! { <>{ swatch(line.ink, line.dash) }{ say(&lang, &line.label) }{ value }</> }));
         }
@@ -249,21 +249,21 @@ fn apart(wanted: &[f64], gap: f64, height: f64) -> Vec<f64> {
     places
 }
 
-/// "working" at the middle of the bottom bands, "paid for nothing" at the middle of the top ones.
-fn ledger_labels(lang: &Lang, plot: &Plot) -> Vec<(f64, Html)> {
-    let top = |i: usize| plot.lines.get(i).and_then(Line::last).map_or(0.0, f64::from);
-    let paid = top(plot.lines.len().saturating_sub(1));
-    let (working, nothing_from) = (top(STACK_WORKING - 1), top(STACK_NOTHING - 1));
-    let label = |text: Text, gpus: f64, ink: Ink| {
-        let n = say(lang, &Text::Word { word: Arg::Int(gpus.round() as i64) });
+/// "working" at the middle of the bottom bands, "unused" at the middle of those above, as they are
+/// at this instant.
+fn ledger_labels(lang: &Lang, plot: &Plot, snapshot: &Snapshot) -> Vec<(f64, Html)> {
+    let now = LedgerNow::of(snapshot);
+    let label = |text: Text, gpus: u64, ink: Ink| {
+        let n = say(lang, &Text::Word { word: tenths(gpus) });
         html! { <>{ swatch(ink, Dash::Solid) }<span>{ say(lang, &text) }{ " " }<b>{ n }</b></span></> }
     };
-    if paid <= 0.0 {
+    if now.paid() == 0 || plot.lines.iter().all(|l| l.points.is_empty()) {
         return Vec::new();
     }
+    let (working, unused) = (now.working as f64 / 10.0, now.unused as f64 / 10.0);
     vec![
-        (plot.axis.height(working / 2.0), label(Text::LedgerWorking, working, Ink::Serving)),
-        (plot.axis.height((nothing_from + paid) / 2.0), label(Text::LedgerForNothing, paid - nothing_from, Ink::Held)),
+        (plot.axis.height(working / 2.0), label(Text::LedgerWorking, now.working, Ink::Serving)),
+        (plot.axis.height(working + unused / 2.0), label(Text::LedgerForNothing, now.unused, Ink::Held)),
     ]
 }
 

@@ -12,7 +12,7 @@ mod charts_test;
 pub use axis::{Axis, nice_top};
 pub use build::{Source, chart_service, plot};
 pub use signals::{LegendRow, legend, metric_name};
-pub use words::{label_value, summary, table};
+pub use words::{LedgerNow, end_value, label_value, summary, table, tenths};
 
 use crate::i18n::Message;
 use crate::sim::id::ServiceId;
@@ -234,8 +234,6 @@ pub const STACK: [GpuUse; 8] = [
 ];
 /// How many of [`STACK`] work, from its bottom.
 pub const STACK_WORKING: usize = 2;
-/// Where "paid for nothing" begins in [`STACK`].
-pub const STACK_NOTHING: usize = 5;
 
 /// The track of a ledger state.
 pub fn gpus(state: GpuUse) -> Track {
