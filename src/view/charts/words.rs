@@ -3,7 +3,7 @@
 use super::build::{chart_service, value_arg};
 use super::{Chart, Line, Plot, STACK, STACK_WORKING};
 use crate::i18n::{Arg, Message};
-use crate::sim::snapshot::{GpuCount, Snapshot};
+use crate::sim::snapshot::{GpuCount, GpuUse, Snapshot};
 use crate::sim::time::Time;
 
 /// Value of a line at a time, with its unit.
@@ -99,6 +99,17 @@ impl LedgerNow {
     pub fn paid(self) -> u64 {
         self.working + self.unused
     }
+}
+
+/// The ledger states that some GPU is in at this instant, from the bottom of the stack: those that
+/// work, and those that do not.
+pub fn present_states(snapshot: &Snapshot) -> (Vec<GpuUse>, Vec<GpuUse>) {
+    let present = |states: &[GpuUse]| {
+        let gpus = |s: &GpuUse| snapshot.ledger.gpus_now[*s as usize];
+        states.iter().copied().filter(|s| !gpus(s).is_zero()).collect()
+    };
+    let (working, unused) = STACK.split_at(STACK_WORKING);
+    (present(working), present(unused))
 }
 
 /// Tenths of a GPU: whole numbers as such, parts with one decimal.
