@@ -8,7 +8,7 @@ use crate::i18n::Lang;
 use crate::sim::id::NodeId;
 use crate::view::map::Tip;
 use gloo::timers::callback::Timeout;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use web_sys::{Element, HtmlElement};
 use yew::prelude::*;
@@ -23,20 +23,32 @@ pub type At = (NodeId, u32);
 #[derive(Clone)]
 pub struct Tips {
     /// The cell under the pointer.
-    pub hovered: UseStateHandle<Option<At>>,
+    hovered: UseStateHandle<Option<At>>,
     /// Whether the focus is on a cell.
-    pub focused: UseStateHandle<bool>,
+    focused: UseStateHandle<bool>,
+    /// The focus came to its cell after the pointer came to its own.
+    focus_is_later: UseStateHandle<bool>,
+    /// Where the pointer was last, in CSS pixels of the window.
+    pointer: Rc<Cell<Option<(i32, i32)>>>,
     leaving: Rc<RefCell<Option<Timeout>>>,
 }
 
 #[hook]
 pub fn use_tips() -> Tips {
-    Tips { hovered: use_state_eq(|| None), focused: use_state_eq(|| false), leaving: use_mut_ref(|| None) }
+    Tips {
+        hovered: use_state_eq(|| None),
+        focused: use_state_eq(|| false),
+        focus_is_later: use_state_eq(|| false),
+        pointer: use_memo((), |()| Cell::new(None)),
+        leaving: use_mut_ref(|| None),
+    }
 }
 
 impl Tips {
-    /// The pointer is over this element.
-    pub fn pointer_over(&self, target: &Element) {
+    /// The pointer is over this element, at this place of the window.
+    pub fn pointer_over(&self, target: &Element, place: (i32, i32)) {
+        // What comes under a pointer that rests was scrolled or drawn there: nobody pointed at it.
+        let rests = self.pointer.replace(Some(place)) == Some(place);
         let within = |selector: &str| target.closest(selector).ok().flatten();
         if within(".map-tip").is_some() {
             self.leaving.borrow_mut().take();
@@ -46,6 +58,9 @@ impl Tips {
             Some(at) => {
                 self.leaving.borrow_mut().take();
                 self.hovered.set(Some(at));
+                if !rests {
+                    self.focus_is_later.set(false);
+                }
             }
             None => self.pointer_left(),
         }
@@ -66,6 +81,15 @@ impl Tips {
     pub fn focus(&self, target: Option<&Element>) {
         let on_cell = target.and_then(|e| e.get_attribute("data-at")).as_deref().and_then(cell_of).is_some();
         self.focused.set(on_cell);
+        if on_cell {
+            self.focus_is_later.set(true);
+        }
+    }
+
+    /// The cell whose tip is shown, where the cursor is on `cursor`: of pointer and focus the later.
+    pub fn shown(&self, cursor: Option<At>) -> Option<At> {
+        let focused = cursor.filter(|_| *self.focused);
+        if *self.focus_is_later { focused.or(*self.hovered) } else { self.hovered.or(focused) }
     }
 
     /// Escape.
