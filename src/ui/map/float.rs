@@ -1,6 +1,7 @@
 //! What floats over the page: menu and tip. They belong to the map, whose panel scrolls and clips,
 //! so the browser draws them in its top layer and they are placed in the window.
 
+use gloo::events::{EventListener, EventListenerOptions};
 use web_sys::{DomRect, HtmlElement};
 
 /// Space kept between a floating box and the edges of the window, in CSS pixels.
@@ -23,6 +24,18 @@ pub fn float(element: &HtmlElement, left: f64, beside: &DomRect) {
     let style = element.style();
     _ = style.set_property("left", &format!("{left:.0}px"));
     _ = style.set_property("top", &format!("{top:.0}px"));
+}
+
+/// Calls `place` whenever something scrolls or the window changes its size, until it is dropped.
+pub fn follow(place: impl Fn() + Clone + 'static) -> [EventListener; 2] {
+    let window = gloo::utils::window();
+    let on_scroll = place.clone();
+    // Scrolling does not bubble; on the way down the window hears of it.
+    let options = EventListenerOptions::run_in_capture_phase();
+    [
+        EventListener::new_with_options(&window, "scroll", options, move |_| on_scroll()),
+        EventListener::new(&window, "resize", move |_| place()),
+    ]
 }
 
 fn window_size() -> (f64, f64) {

@@ -1,6 +1,6 @@
 //! The menu of a rack, node or replica: the way that works for everybody.
 
-use super::float::float;
+use super::float::{float, follow};
 use super::say;
 use crate::i18n::{Lang, Message};
 use crate::view::map::{Act, MenuItem};
@@ -28,7 +28,12 @@ pub fn Menu(props: &MenuProps) -> Html {
     {
         let me = me.clone();
         // Its size changes with the number of its lines.
-        use_effect_with((anchor.clone(), about.len(), items.len()), move |(anchor, ..)| place(&me, anchor));
+        use_effect_with((anchor.clone(), about.len(), items.len()), move |(anchor, ..)| {
+            place(&me, anchor);
+            let anchor = anchor.clone();
+            let following = follow(move || place(&me, &anchor));
+            move || drop(following)
+        });
     }
     {
         // A press anywhere else closes it.

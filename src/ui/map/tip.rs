@@ -2,7 +2,7 @@
 //! the pointer is on it, and goes with Escape. What it says of the cell under the cursor is in the
 //! page all the time, so that screen readers find it when the focus arrives.
 
-use super::float::float;
+use super::float::{float, follow};
 use super::say;
 use crate::i18n::Lang;
 use crate::sim::id::NodeId;
@@ -133,6 +133,14 @@ pub fn TipBox(props: &TipProps) -> Html {
         let me = me.clone();
         // Its size changes with its words.
         use_effect_with((*at, tip.clone()), move |(at, _)| place(&me, *at));
+    }
+    {
+        let me = me.clone();
+        use_effect_with(*at, move |at| {
+            let at = *at;
+            let following = follow(move || place(&me, at));
+            move || drop(following)
+        });
     }
     html! {
         <div class="map-tip" ref={me} popover="manual" aria-hidden="true" data-testid="map-tip">
