@@ -992,6 +992,9 @@ catalogue! {
     ServingFailed { n },
     ServingLimit { param, value },
     ServingTooLong,
+    ServingLate { n },
+    ServingGaveUp { n },
+    WhyNoneYet,
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use crate::sim::param::{Kind, Layer, Param, Policy};
 use crate::sim::snapshot::Snapshot;
 use crate::view::{cards, serving, words as word};
 use std::rc::Rc;
+use web_sys::Element;
 use yew::prelude::*;
 
 #[derive(Properties, PartialEq)]
@@ -115,8 +116,16 @@ fn serving_card(props: &Props, prefix: &AttrValue) -> Html {
             </section>
         }
     });
+    // The card is the last of its column: opened there, little of it would be seen.
+    let ontoggle = Callback::from(|event: Event| {
+        let card = event.target_dyn_into::<Element>().filter(|e| e.has_attribute("open"));
+        // The help inside is a fold of its own.
+        if let Some(card) = card.filter(|e| e.matches(".serving-card").unwrap_or(false)) {
+            card.scroll_into_view_with_bool(true);
+        }
+    });
     html! {
-        <details class="layer-card serving-card" data-testid="card-serving">
+        <details class="layer-card serving-card" data-testid="card-serving" {ontoggle}>
             <summary>
                 <h2>{ say(lang, &title) }</h2>
                 <span class="serving-question">{ say(lang, &question) }</span>

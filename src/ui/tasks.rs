@@ -2,6 +2,7 @@
 
 use super::text::{hidden, say, words};
 use crate::i18n::{Lang, Message};
+use web_sys::Element;
 use yew::prelude::*;
 
 #[derive(Properties, PartialEq)]
@@ -22,6 +23,16 @@ pub fn TaskPanel(props: &Props) -> Html {
     {
         let shown = shown.clone();
         use_effect_with(title.clone(), move |_| shown.set(0));
+    }
+    let panel = use_node_ref();
+    {
+        // A hint comes at the end, which may lie below the fold.
+        let panel = panel.clone();
+        use_effect_with(*shown, move |shown| {
+            if let Some(panel) = panel.cast::<Element>().filter(|_| *shown > 0) {
+                panel.set_scroll_top(panel.scroll_height());
+            }
+        });
     }
     let done = tasks.iter().filter(|(_, passed)| *passed).count();
     let list = tasks.iter().enumerate().map(|(i, (task, passed))| {
@@ -44,7 +55,7 @@ pub fn TaskPanel(props: &Props) -> Html {
         move |_: MouseEvent| shown.set(*shown + 1)
     };
     html! {
-        <section class="tasks" aria-labelledby="tasks-title" data-testid="tasks">
+        <section class="tasks" ref={panel} aria-labelledby="tasks-title" data-testid="tasks">
             <h2 id="tasks-title">{ say(lang, title) }</h2>
             <p class="story">{ say(lang, story) }</p>
             if !tasks.is_empty() {

@@ -195,6 +195,11 @@ pub fn WhyLog(props: &Props) -> Html {
         let most = most.clone();
         move |_: MouseEvent| most.set(*most + ROWS)
     };
+    let none = match (decisions.is_empty(), snapshot.now > Time::ZERO) {
+        (true, false) => Text::WhyNothingYet,
+        (true, true) => Text::WhyNoneYet,
+        (false, _) => Text::WhyNothingHere,
+    };
     html! {
         <section class="why" aria-labelledby="why-title" data-testid="why">
             <header class="why-top">
@@ -208,7 +213,7 @@ pub fn WhyLog(props: &Props) -> Html {
             }
             <p id="why-keys" class="visually-hidden">{ words(lang, &Text::WhyKeys) }</p>
             if shown.is_empty() {
-                <p class="why-none">{ say(lang, if decisions.is_empty() { &Text::WhyNothingYet } else { &Text::WhyNothingHere }) }</p>
+                <p class="why-none">{ say(lang, &none) }</p>
             }
             <ol class="why-rows" aria-labelledby="why-title" aria-describedby="why-keys"
                 {onmouseover} {onmouseleave} {onfocusin} {onfocusout} {onclick} {onkeydown}>

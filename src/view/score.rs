@@ -34,9 +34,15 @@ pub fn outcomes(snapshot: &Snapshot) -> Vec<OutcomeRow> {
     ]
 }
 
-/// A part as a percentage; `None` of nothing.
+/// A part as a percentage; `None` of nothing. What is neither nothing nor all is never written as
+/// 0 % or 100 %: close to them it has one decimal.
 pub fn share(part: u64, whole: u64) -> Option<Arg> {
-    (whole > 0).then(|| Arg::Percent(part as f64 / whole as f64))
+    if whole == 0 {
+        return None;
+    }
+    let share = part as f64 / whole as f64;
+    let near_an_end = part > 0 && part < whole && !(0.01..=0.99).contains(&share);
+    Some(if near_an_end { Arg::PercentTenths(share.clamp(0.001, 0.999)) } else { Arg::Percent(share) })
 }
 
 /// Requests that ended and did not meet the SLO.
@@ -104,5 +110,30 @@ pub fn state_class(state: GpuUse) -> &'static str {
         GpuUse::ServingBusy => "use-busy",
         GpuUse::ServingIdle => "use-idle",
         GpuUse::Empty => "use-empty",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::i18n::{Lang, render};
+
+    #[test]
+    fn only_nothing_is_0_percent_and_only_all_is_100() {
+        let said = |part, whole| share(part, whole).map(|word| render(&Lang::english(), &Message::Word { word }));
+        assert_eq!(said(0, 0), None);
+        for (part, whole, text) in [
+            (0, 99_903, "0 %"),
+            (99_903, 99_903, "100 %"),
+            (99_556, 99_903, "99.7 %"),
+            (297, 99_903, "0.3 %"),
+            (1, 99_903, "0.1 %"),
+            (99_902, 99_903, "99.9 %"),
+            (50, 100, "50 %"),
+            (1, 100, "1 %"),
+            (989, 1_000, "99 %"),
+        ] {
+            assert_eq!(said(part, whole).as_deref(), Some(text), "{part} of {whole}");
+        }
     }
 }

@@ -64,6 +64,12 @@ pub fn verdict(snapshot: &Snapshot) -> (Tone, Message) {
         said.push(Message::ServingLost { n: r.lost.into() });
     }
     let bad = !said.is_empty();
+    if r.late > 0 {
+        said.push(Message::ServingLate { n: r.late.into() });
+    }
+    if r.timed_out > 0 {
+        said.push(Message::ServingGaveUp { n: r.timed_out.into() });
+    }
     if r.degraded > 0 {
         said.push(Message::ServingDegraded { n: r.degraded.into() });
     }
@@ -139,12 +145,12 @@ mod tests {
         s.services[2].waiting = 2;
         s.requests.rejected = 31;
         s.policy.set(Param::QueueLimit, 20).unwrap();
-        assert_eq!(said(&s), (Tone::Bad, "42 requests wait. 31 turned away: Queue limit 20.".into()));
+        assert_eq!(said(&s), (Tone::Bad, "42 requests wait. Requests turned away: 31 (Queue limit 20).".into()));
         s.policy.set(Param::QueueLimit, 0).unwrap();
-        assert!(said(&s).1.ends_with("31 turned away: longer than the engine takes."));
+        assert!(said(&s).1.ends_with("Requests turned away: 31 (longer than the engine takes)."));
         s.policy.set(Param::DeadlineDrop, 1).unwrap();
         s.policy.set(Param::ContextCap, 8000).unwrap();
-        assert!(said(&s).1.ends_with("31 turned away: Drop late on, Prompt cap 8,000."), "{}", said(&s).1);
+        assert!(said(&s).1.ends_with("Requests turned away: 31 (Drop late on, Prompt cap 8,000)."), "{}", said(&s).1);
     }
 
     #[test]
@@ -153,11 +159,20 @@ mod tests {
         s.requests.offered = 900;
         (s.requests.degraded, s.requests.retries, s.requests.cut) = (5, 1, 2);
         s.policy.set(Param::OutputCap, 256).unwrap();
-        assert_eq!(
-            said(&s),
-            (Tone::Neutral, "5 answered by the fallback. 1 retry by clients. 2 answers cut at 256 tokens.".into())
-        );
+        assert_eq!(said(&s), (Tone::Neutral, "5 degraded. 1 retry by clients. 2 answers cut at 256 tokens.".into()));
         s.requests.lost = 3;
         assert_eq!(said(&s).0, Tone::Bad);
+    }
+
+    #[test]
+    fn late_answers_and_lost_patience_are_no_success() {
+        let mut s = fixture::trap();
+        s.requests.offered = 900;
+        s.requests.late = 50;
+        assert_eq!(said(&s), (Tone::Neutral, "50 answered late.".into()));
+        s.requests.timed_out = 1;
+        assert_eq!(said(&s), (Tone::Neutral, "50 answered late. 1 client gave up.".into()));
+        s.requests.lost = 2;
+        assert_eq!(said(&s), (Tone::Bad, "2 cut off. 50 answered late. 1 client gave up.".into()));
     }
 }

@@ -171,15 +171,9 @@ impl Brush<'_> {
         floor: &[(f64, f64)],
     ) -> Result<(), Failed<DB>> {
         let colour = self.ink(ink);
-        let strength = match hatch {
-            Hatch::None => 1.0,
-            Hatch::Rising => 0.55,
-            Hatch::Dots => 0.7,
-            Hatch::Hollow => 0.16,
-        };
         // One box of the backend per point would be slow, and a polygon of one point draws nothing.
         let outline: Vec<(f64, f64)> = top.iter().chain(floor.iter().rev()).copied().collect();
-        chart.draw_series([Polygon::new(outline, colour.mix(strength).filled())])?;
+        chart.draw_series([Polygon::new(outline, colour.mix(hatch.strength()).filled())])?;
         if hatch != Hatch::None {
             chart.draw_series([PathElement::new(top.to_vec(), self.line(ink, 1.0))])?;
         }

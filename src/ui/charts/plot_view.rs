@@ -6,11 +6,14 @@ use super::observe::{Seen, use_seen};
 use super::signal_bar::{Bar, Hidden, signal_bar};
 use crate::i18n::{Arg, Lang, Message as Text};
 use crate::sim::id::ServiceId;
-use crate::sim::snapshot::Snapshot;
+use crate::sim::snapshot::{GpuUse, Snapshot};
 use crate::sim::time::Time;
 use crate::ui::say;
 use crate::ui::text;
-use crate::view::charts::{Chart, Dash, Ink, Line, Plot, STACK_NOTHING, STACK_WORKING, label_value, summary, table};
+use crate::view::charts::{
+    Chart, Dash, Hatch, Ink, LedgerNow, Line, Plot, band, end_value, label_value, present_states, summary, table,
+    tenths,
+};
 use crate::view::time::{clock, hour_minute, ticks};
 use plotters::drawing::IntoDrawingArea;
 use plotters::style::RGBColor;
@@ -204,7 +207,7 @@ fn end_labels(props: &PlotViewProps, plot: &Plot, seen: Seen, now: f64) -> Html 
     let wide = seen.width >= WIDE_PX;
     let mut labels: Vec<(f64, Html)> = Vec::new();
     if plot.chart == Chart::Ledger {
-        labels = ledger_labels(&lang, plot);
+        labels = ledger_labels(&lang, plot, &props.snapshot);
     } else {
         let drawn = |l: &&Line| l.labelled && l.of.is_none_or(|t| !props.hidden.contains(&t));
         let lines: Vec<&Line> = plot.lines.iter().filter(drawn).filter(|l| l.last().is_some()).collect();
@@ -213,7 +216,7 @@ fn end_labels(props: &PlotViewProps, plot: &Plot, seen: Seen, now: f64) -> Html 
         for line in lines.into_iter().filter(|l| !crowded || l.strong) {
             let axis = if line.second { plot.second.unwrap_or(plot.axis) } else { plot.axis };
             let y = axis.height(line.on_axis(line.last().unwrap_or(0.0)));
-            let value = say(&lang, &Text::Word { word: label_value(line, Time::MAX) });
+            let value = say(&lang, &Text::Word { word: end_value(line, &props.snapshot) });
             let value = wide.then(|| html! { <b>{ value }</b> });
             labels.push((y, html! { <>{ swatch(line.ink, line.dash) }{ say(&lang, &line.label) }{ value }</> }));
         }
@@ -249,22 +252,53 @@ fn apart(wanted: &[f64], gap: f64, height: f64) -> Vec<f64> {
     places
 }
 
-/// "working" at the middle of the bottom bands, "paid for nothing" at the middle of the top ones.
-fn ledger_labels(lang: &Lang, plot: &Plot) -> Vec<(f64, Html)> {
-    let top = |i: usize| plot.lines.get(i).and_then(Line::last).map_or(0.0, f64::from);
-    let paid = top(plot.lines.len().saturating_sub(1));
-    let (working, nothing_from) = (top(STACK_WORKING - 1), top(STACK_NOTHING - 1));
-    let label = |text: Text, gpus: f64, ink: Ink| {
-        let n = say(lang, &Text::Word { word: Arg::Int(gpus.round() as i64) });
-        html! { <>{ swatch(ink, Dash::Solid) }<span>{ say(lang, &text) }{ " " }<b>{ n }</b></span></> }
+/// "working" at the middle of the bottom bands, "unused" at the middle of those above, as they are
+/// at this instant.
+fn ledger_labels(lang: &Lang, plot: &Plot, snapshot: &Snapshot) -> Vec<(f64, Html)> {
+    let now = LedgerNow::of(snapshot);
+    let (works, rests) = present_states(snapshot);
+    let label = |text: Text, gpus: u64, states: &[GpuUse]| {
+        let n = say(lang, &Text::Word { word: tenths(gpus) });
+        html! { <>{ band_swatch(states) }<span>{ say(lang, &text) }{ " " }<b>{ n }</b></span></> }
     };
-    if paid <= 0.0 {
+    if now.paid() == 0 || plot.lines.iter().all(|l| l.points.is_empty()) {
         return Vec::new();
     }
+    let (working, unused) = (now.working as f64 / 10.0, now.unused as f64 / 10.0);
     vec![
-        (plot.axis.height(working / 2.0), label(Text::LedgerWorking, working, Ink::Serving)),
-        (plot.axis.height((nothing_from + paid) / 2.0), label(Text::LedgerForNothing, paid - nothing_from, Ink::Held)),
+        (plot.axis.height(working / 2.0), label(Text::LedgerWorking, now.working, &works)),
+        (plot.axis.height(working + unused / 2.0), label(Text::LedgerForNothing, now.unused, &rests)),
     ]
+}
+
+/// A mark that looks as the bands of these states do, side by side.
+fn band_swatch(states: &[GpuUse]) -> Html {
+    const WIDTH: f64 = 16.0;
+    let width = WIDTH / states.len().max(1) as f64;
+    let part = |(i, state): (usize, &GpuUse)| {
+        let (_, ink, hatch) = band(*state);
+        let (x, ink) = (i as f64 * width, format!("var({})", ink.token()));
+        let edge = (hatch != Hatch::None)
+            .then(|| html! { <path d={format!("M{x:.2} .5h{width:.2}")} stroke={ink.clone()} /> });
+        let strokes = (hatch == Hatch::Rising).then(|| {
+            let count = (width / 4.0).floor().max(1.0);
+            let stroke = |n: usize| format!("M{:.2} 0v10", x + width * (n as f64 + 0.5) / count);
+            let path: String = (0..count as usize).map(stroke).collect();
+            html! { <path d={path} stroke={ink.clone()} stroke-width="1.5" /> }
+        });
+        html! {
+            <>
+                <rect x={format!("{x:.2}")} y="0" width={format!("{width:.2}")} height="10" fill={ink.clone()}
+                    fill-opacity={hatch.strength().to_string()} />
+                { edge }{ strokes }
+            </>
+        }
+    };
+    html! {
+        <svg class="line-swatch" viewBox="0 0 16 10" width="16" height="10" aria-hidden="true">
+            { for states.iter().enumerate().map(part) }
+        </svg>
+    }
 }
 
 pub(super) fn swatch(ink: Ink, dash: Dash) -> Html {

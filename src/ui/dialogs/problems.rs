@@ -8,7 +8,7 @@ use yew::{Html, html};
 pub fn problems(lang: &Lang, problems: &[Problem]) -> Html {
     let row = |p: &Problem| html! { <tr><th scope="row">{ p.place.clone() }</th><td>{ p.what.clone() }</td></tr> };
     html! {
-        <div class="table-scroll" role="alert">
+        <div class="table-scroll problems" role="alert">
             <table>
                 <thead><tr>
                     <th scope="col">{ say(lang, &Text::ProblemPlace) }</th>

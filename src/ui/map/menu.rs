@@ -1,5 +1,6 @@
 //! The menu of a rack, node or replica: the way that works for everybody.
 
+use super::float::{float, follow};
 use super::say;
 use crate::i18n::{Lang, Message};
 use crate::view::map::{Act, MenuItem};
@@ -7,9 +8,6 @@ use gloo::events::EventListener;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
 use yew::prelude::*;
-
-/// Space kept between the menu and the edges of map and window, in CSS pixels.
-const EDGE_PX: f64 = 8.0;
 
 #[derive(Properties, PartialEq)]
 pub struct MenuProps {
@@ -29,7 +27,13 @@ pub fn Menu(props: &MenuProps) -> Html {
     let me = use_node_ref();
     {
         let me = me.clone();
-        use_effect_with(anchor.clone(), move |anchor| place(&me, anchor));
+        // Its size changes with the number of its lines.
+        use_effect_with((anchor.clone(), about.len(), items.len()), move |(anchor, ..)| {
+            place(&me, anchor);
+            let anchor = anchor.clone();
+            let following = follow(move || place(&me, &anchor));
+            move || drop(following)
+        });
     }
     {
         // A press anywhere else closes it.
@@ -69,7 +73,8 @@ pub fn Menu(props: &MenuProps) -> Html {
         })
     };
     html! {
-        <div class="map-menu" ref={me} role="menu" aria-label={say(lang, title)} onkeydown={on_key} data-testid="map-menu">
+        <div class="map-menu" ref={me} popover="manual" role="menu" aria-label={say(lang, title)} onkeydown={on_key}
+            data-testid="map-menu">
             <p class="menu-title" role="presentation">{ say(lang, title) }</p>
             if !about.is_empty() {
                 <p class="menu-about" role="presentation">
@@ -134,25 +139,14 @@ fn walk_to(menu: &Element, index: i32) {
     }
 }
 
-/// Puts the menu under its anchor, inside the map.
+/// Puts the menu beside its anchor.
 fn place(me: &NodeRef, anchor: &str) {
     let Some(menu) = me.cast::<HtmlElement>() else { return };
     let Some(root) = menu.closest(".map").ok().flatten() else {
         return;
     };
-    let Some(anchor) = root.query_selector(&format!("[data-at=\"{anchor}\"]")).ok().flatten() else {
-        return;
-    };
-    let (frame, from, size) =
-        (root.get_bounding_client_rect(), anchor.get_bounding_client_rect(), menu.get_bounding_client_rect());
-    let window_height =
-        web_sys::window().and_then(|w| w.inner_height().ok()).and_then(|h| h.as_f64()).unwrap_or(f64::MAX);
-    let room = (frame.width() - size.width() - EDGE_PX).max(0.0);
-    let left = (from.left() - frame.left()).clamp(EDGE_PX.min(room), room.max(EDGE_PX.min(room)));
-    let below = from.bottom() + 4.0;
-    let above = from.top() - size.height() - 4.0;
-    let top = if below + size.height() > window_height - EDGE_PX && above > EDGE_PX { above } else { below };
-    let style = menu.style();
-    _ = style.set_property("left", &format!("{left:.0}px"));
-    _ = style.set_property("top", &format!("{:.0}px", top - frame.top()));
+    if let Some(anchor) = root.query_selector(&format!("[data-at=\"{anchor}\"]")).ok().flatten() {
+        let from = anchor.get_bounding_client_rect();
+        float(&menu, from.left(), &from);
+    }
 }

@@ -1,6 +1,7 @@
 //! The cluster map on the page. [`crate::view::map`] says what is shown and what an act does;
 //! here browser events become acts, and the focus and the carried picture follow the state.
 
+mod float;
 mod icons;
 mod menu;
 mod node;
@@ -144,7 +145,7 @@ pub fn ClusterMap(props: &ClusterMapProps) -> Html {
         let tips = tips.clone();
         Callback::from(move |e: PointerEvent| {
             if let Some(target) = e.target().and_then(|t| t.dyn_into::<Element>().ok()) {
-                tips.pointer_over(&target);
+                tips.pointer_over(&target, (e.client_x(), e.client_y()));
             }
         })
     };
@@ -369,18 +370,17 @@ fn open_menu(props: &ClusterMapProps, state: &MapState, act: &Callback<Act>) -> 
     }
 }
 
-/// The tip of the cell under the pointer, else of the one that has the focus. None while a menu is
+/// The tip of the cell that pointer or focus came to last. None while a menu is
 /// open, which says the same, or something is carried.
 fn open_tip(props: &ClusterMapProps, state: &MapState, tips: &Tips) -> Html {
     if state.mode != Mode::Walk {
         return html! {};
     }
-    let focused = match state.cursor {
-        Some(Cursor::Cell(node, cell)) if *tips.focused => Some((node, cell)),
+    let cursor = match state.cursor {
+        Some(Cursor::Cell(node, cell)) => Some((node, cell)),
         _ => None,
     };
-    let shown = (*tips.hovered).or(focused);
-    let tip = shown.and_then(|at| Some((at, cell_tip(&props.snapshot, at.0, at.1)?)));
+    let tip = tips.shown(cursor).and_then(|at| Some((at, cell_tip(&props.snapshot, at.0, at.1)?)));
     match tip {
         Some((at, tip)) => html! { <TipBox {tip} {at} lang={props.lang} /> },
         None => html! {},

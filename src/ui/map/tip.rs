@@ -2,19 +2,17 @@
 //! the pointer is on it, and goes with Escape. What it says of the cell under the cursor is in the
 //! page all the time, so that screen readers find it when the focus arrives.
 
+use super::float::{float, follow};
 use super::say;
 use crate::i18n::Lang;
 use crate::sim::id::NodeId;
 use crate::view::map::Tip;
 use gloo::timers::callback::Timeout;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use web_sys::{Element, HtmlElement};
 use yew::prelude::*;
 
-/// Space kept between the tip and what is around it, in CSS pixels.
-const EDGE_PX: f64 = 8.0;
-const GAP_PX: f64 = 4.0;
 /// The pointer may take so long from the cell to the tip.
 const LINGER_MS: u32 = 250;
 
@@ -25,20 +23,32 @@ pub type At = (NodeId, u32);
 #[derive(Clone)]
 pub struct Tips {
     /// The cell under the pointer.
-    pub hovered: UseStateHandle<Option<At>>,
+    hovered: UseStateHandle<Option<At>>,
     /// Whether the focus is on a cell.
-    pub focused: UseStateHandle<bool>,
+    focused: UseStateHandle<bool>,
+    /// The focus came to its cell after the pointer came to its own.
+    focus_is_later: UseStateHandle<bool>,
+    /// Where the pointer was last, in CSS pixels of the window.
+    pointer: Rc<Cell<Option<(i32, i32)>>>,
     leaving: Rc<RefCell<Option<Timeout>>>,
 }
 
 #[hook]
 pub fn use_tips() -> Tips {
-    Tips { hovered: use_state_eq(|| None), focused: use_state_eq(|| false), leaving: use_mut_ref(|| None) }
+    Tips {
+        hovered: use_state_eq(|| None),
+        focused: use_state_eq(|| false),
+        focus_is_later: use_state_eq(|| false),
+        pointer: use_memo((), |()| Cell::new(None)),
+        leaving: use_mut_ref(|| None),
+    }
 }
 
 impl Tips {
-    /// The pointer is over this element.
-    pub fn pointer_over(&self, target: &Element) {
+    /// The pointer is over this element, at this place of the window.
+    pub fn pointer_over(&self, target: &Element, place: (i32, i32)) {
+        // What comes under a pointer that rests was scrolled or drawn there: nobody pointed at it.
+        let rests = self.pointer.replace(Some(place)) == Some(place);
         let within = |selector: &str| target.closest(selector).ok().flatten();
         if within(".map-tip").is_some() {
             self.leaving.borrow_mut().take();
@@ -48,6 +58,9 @@ impl Tips {
             Some(at) => {
                 self.leaving.borrow_mut().take();
                 self.hovered.set(Some(at));
+                if !rests {
+                    self.focus_is_later.set(false);
+                }
             }
             None => self.pointer_left(),
         }
@@ -68,6 +81,15 @@ impl Tips {
     pub fn focus(&self, target: Option<&Element>) {
         let on_cell = target.and_then(|e| e.get_attribute("data-at")).as_deref().and_then(cell_of).is_some();
         self.focused.set(on_cell);
+        if on_cell {
+            self.focus_is_later.set(true);
+        }
+    }
+
+    /// The cell whose tip is shown, where the cursor is on `cursor`: of pointer and focus the later.
+    pub fn shown(&self, cursor: Option<At>) -> Option<At> {
+        let focused = cursor.filter(|_| *self.focused);
+        if *self.focus_is_later { focused.or(*self.hovered) } else { self.hovered.or(focused) }
     }
 
     /// Escape.
@@ -112,35 +134,28 @@ pub fn TipBox(props: &TipProps) -> Html {
         // Its size changes with its words.
         use_effect_with((*at, tip.clone()), move |(at, _)| place(&me, *at));
     }
+    {
+        let me = me.clone();
+        use_effect_with(*at, move |at| {
+            let at = *at;
+            let following = follow(move || place(&me, at));
+            move || drop(following)
+        });
+    }
     html! {
-        <div class="map-tip" ref={me} aria-hidden="true" data-testid="map-tip">
+        <div class="map-tip" ref={me} popover="manual" aria-hidden="true" data-testid="map-tip">
             <b>{ say(lang, &tip.title) }</b>
             { for tip.lines.iter().map(|l| html! { <span>{ say(lang, l) }</span> }) }
         </div>
     }
 }
 
-/// Puts the tip under its node, or above it where there is no room, inside the map.
+/// Puts the tip under its node, or above it where there is no room.
 fn place(me: &NodeRef, (node, cell): At) {
     let Some(tip) = me.cast::<HtmlElement>() else { return };
     let Some(root) = tip.closest(".map").ok().flatten() else { return };
     let found = root.query_selector(&format!("[data-at=\"c{}.{cell}\"]", node.0)).ok().flatten();
     let Some(cell) = found else { return };
     let card = cell.closest(".node").ok().flatten().unwrap_or_else(|| cell.clone());
-    let (frame, card, cell, size) = (
-        root.get_bounding_client_rect(),
-        card.get_bounding_client_rect(),
-        cell.get_bounding_client_rect(),
-        tip.get_bounding_client_rect(),
-    );
-    let window = web_sys::window().and_then(|w| w.inner_height().ok()).and_then(|h| h.as_f64()).unwrap_or(f64::MAX);
-    let room = (frame.width() - size.width() - EDGE_PX).max(EDGE_PX);
-    let left = (cell.left() - frame.left()).clamp(EDGE_PX, room);
-    let bottom = frame.bottom().min(window) - EDGE_PX;
-    let (below, above) = (card.bottom() + GAP_PX, card.top() - GAP_PX - size.height());
-    let top = if below + size.height() <= bottom || above < frame.top() { below } else { above };
-    let top = top.min(bottom - size.height()).max(frame.top()) - frame.top();
-    let style = tip.style();
-    _ = style.set_property("left", &format!("{left:.0}px"));
-    _ = style.set_property("top", &format!("{top:.0}px"));
+    float(&tip, cell.get_bounding_client_rect().left(), &card.get_bounding_client_rect());
 }

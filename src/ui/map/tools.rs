@@ -45,6 +45,16 @@ pub fn Tools(props: &ToolsProps) -> Html {
             }
         })
     };
+    let on_opener_key = {
+        let (close, open) = (close.clone(), *spiking);
+        Callback::from(move |event: KeyboardEvent| {
+            if open && event.key() == "Escape" {
+                event.prevent_default();
+                event.stop_propagation();
+                close.emit(());
+            }
+        })
+    };
     html! {
         <section class="map-tools" aria-label={say(lang, &Message::MapTools)} data-testid="tools">
             <div class="palette">{ for props.palette.iter().map(|item| palette_item(props, item)) }</div>
@@ -58,7 +68,7 @@ pub fn Tools(props: &ToolsProps) -> Html {
                     }
                 }) }
                 if props.spike.is_some() {
-                    <button ref={opener} type="button" class="tool" data-testid="spike" onclick={toggle}
+                    <button ref={opener} type="button" class="tool" data-testid="spike" onclick={toggle} onkeydown={on_opener_key}
                         aria-expanded={spiking.to_string()}>{ icon(MOON) }{ say(lang, &Message::MapSpike) }</button>
                 }
             </div>

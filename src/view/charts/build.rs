@@ -122,7 +122,8 @@ fn ledger(until: Time, source: &impl Source) -> Plot {
     Plot { chart: Chart::Ledger, until, axis, second: None, lines, limit: None, service: None }
 }
 
-fn band(state: GpuUse) -> (Message, Ink, Hatch) {
+/// Name and looks of a ledger state's band.
+pub fn band(state: GpuUse) -> (Message, Ink, Hatch) {
     match state {
         GpuUse::Booting => (Message::LedgerBooting, Ink::Booting, Hatch::Dots),
         GpuUse::Draining => (Message::LedgerDraining, Ink::Draining, Hatch::None),

@@ -144,3 +144,31 @@ fn nothing_is_drawn_strong_while_no_hpa_reads() {
     let plot = plot(Chart::Signals, &snapshot, None, Time::from_secs(60), &world);
     assert!(plot.lines.iter().all(|l| !l.strong));
 }
+
+#[test]
+fn labels_and_captions_say_the_present_and_add_up() {
+    use crate::sim::metrics::ledger::PARTS_PER_GPU;
+    use crate::sim::snapshot::{GpuCount, GpuUse};
+    let (world, mut snapshot) = opened("seven-of-eight", 300);
+    let en = Lang::english();
+    snapshot.ledger.gpus_now = [GpuCount::default(); 8];
+    snapshot.ledger.gpus_now[GpuUse::ServingBusy as usize] = GpuCount(PARTS_PER_GPU * 13 + PARTS_PER_GPU / 4);
+    snapshot.ledger.gpus_now[GpuUse::Loading as usize] = GpuCount::whole(2);
+    snapshot.ledger.gpus_now[GpuUse::Empty as usize] = GpuCount(PARTS_PER_GPU * 3 / 4);
+    let now = LedgerNow::of(&snapshot);
+    assert_eq!(now.paid(), 160);
+    let ledger = plot(Chart::Ledger, &snapshot, None, Time::from_secs(600), &world);
+    let (working, unused) = (tenths(now.working), tenths(now.unused));
+    let label = |word: crate::i18n::Arg| render(&en, &Message::Word { word });
+    let said = render(&en, &summary(&ledger, &snapshot));
+    let expected = format!("{} of 16 paid GPUs work, {} are paid for nothing.", label(working), label(unused));
+    assert_eq!(said, expected);
+
+    for (i, service) in snapshot.services.iter_mut().enumerate() {
+        service.waiting = 70 * u32::from(i == 0) + u32::from(i == 1);
+    }
+    let queue = plot(Chart::Queue, &snapshot, None, Time::from_secs(600), &world);
+    assert!(render(&en, &summary(&queue, &snapshot)).starts_with("71 requests wait,"));
+    let waiting = queue.lines.iter().find(|l| l.label == Message::LineWaiting).unwrap();
+    assert_eq!(end_value(waiting, &snapshot), crate::i18n::Arg::Int(71));
+}

@@ -10,9 +10,9 @@ mod words;
 mod charts_test;
 
 pub use axis::{Axis, nice_top};
-pub use build::{Source, chart_service, plot};
+pub use build::{Source, band, chart_service, plot};
 pub use signals::{LegendRow, legend, metric_name};
-pub use words::{label_value, summary, table};
+pub use words::{LedgerNow, end_value, label_value, present_states, summary, table, tenths};
 
 use crate::i18n::Message;
 use crate::sim::id::ServiceId;
@@ -152,6 +152,18 @@ pub enum Hatch {
     Dots,
 }
 
+impl Hatch {
+    /// How strong a band is filled with its colour, 0 to 1.
+    pub fn strength(self) -> f64 {
+        match self {
+            Hatch::None => 1.0,
+            Hatch::Rising => 0.55,
+            Hatch::Dots => 0.7,
+            Hatch::Hollow => 0.16,
+        }
+    }
+}
+
 /// Which unit a line's values have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
@@ -234,8 +246,6 @@ pub const STACK: [GpuUse; 8] = [
 ];
 /// How many of [`STACK`] work, from its bottom.
 pub const STACK_WORKING: usize = 2;
-/// Where "paid for nothing" begins in [`STACK`].
-pub const STACK_NOTHING: usize = 5;
 
 /// The track of a ledger state.
 pub fn gpus(state: GpuUse) -> Track {

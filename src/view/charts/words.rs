@@ -1,10 +1,9 @@
 //! The charts in words: one sentence each, values at line ends, and the table.
 
 use super::build::{chart_service, value_arg};
-use super::{Chart, Line, Plot};
+use super::{Chart, Line, Plot, STACK, STACK_WORKING};
 use crate::i18n::{Arg, Message};
-use crate::sim::snapshot::Snapshot;
-use crate::sim::snapshot::{GpuCount, GpuUse};
+use crate::sim::snapshot::{GpuCount, GpuUse, Snapshot};
 use crate::sim::time::Time;
 
 /// Value of a line at a time, with its unit.
@@ -27,7 +26,7 @@ pub fn summary(plot: &Plot, snapshot: &Snapshot) -> Message {
     }
     match plot.chart {
         Chart::Queue => Message::SumQueue {
-            waiting: said(Message::LineWaiting),
+            waiting: waiting_now(snapshot).into(),
             arrivals: Arg::Float(last(Message::LineArrivals).and_then(Line::last).unwrap_or(0.0).into(), 1),
         },
         Chart::Signals => Message::SumSignalsNow {
@@ -70,12 +69,58 @@ fn ttft(plot: &Plot, snapshot: &Snapshot) -> Message {
     }
 }
 
+/// Requests that wait at this instant, as the serving card counts them.
+fn waiting_now(snapshot: &Snapshot) -> u32 {
+    snapshot.services.iter().map(|s| s.waiting).sum()
+}
+
+/// What stands at the end of a line: the value of this instant where the snapshot has it, else of
+/// the last sample.
+pub fn end_value(line: &Line, snapshot: &Snapshot) -> Arg {
+    if line.label == Message::LineWaiting { waiting_now(snapshot).into() } else { label_value(line, Time::MAX) }
+}
+
+/// The GPUs paid for at this instant, in tenths of a GPU: working and unused are exactly the paid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LedgerNow {
+    pub working: u64,
+    pub unused: u64,
+}
+
+impl LedgerNow {
+    pub fn of(snapshot: &Snapshot) -> LedgerNow {
+        let now = snapshot.ledger.gpus_now;
+        let tenths = |gpus: GpuCount| (gpus.gpus() * 10.0).round() as u64;
+        let paid = tenths(now.iter().copied().sum());
+        let working = STACK.iter().take(STACK_WORKING).map(|s| now[*s as usize]).sum();
+        let working = tenths(working).min(paid);
+        LedgerNow { working, unused: paid - working }
+    }
+    pub fn paid(self) -> u64 {
+        self.working + self.unused
+    }
+}
+
+/// The ledger states that some GPU is in at this instant, from the bottom of the stack: those that
+/// work, and those that do not.
+pub fn present_states(snapshot: &Snapshot) -> (Vec<GpuUse>, Vec<GpuUse>) {
+    let present = |states: &[GpuUse]| {
+        let gpus = |s: &GpuUse| snapshot.ledger.gpus_now[*s as usize];
+        states.iter().copied().filter(|s| !gpus(s).is_zero()).collect()
+    };
+    let (working, unused) = STACK.split_at(STACK_WORKING);
+    (present(working), present(unused))
+}
+
+/// Tenths of a GPU: whole numbers as such, parts with one decimal.
+pub fn tenths(tenths: u64) -> Arg {
+    if tenths.is_multiple_of(10) { (tenths / 10).into() } else { Arg::Float(tenths as f64 / 10.0, 1) }
+}
+
 /// Of the GPUs paid for at this instant, so that the numbers add up with the map's.
 fn ledger(snapshot: &Snapshot) -> Message {
-    let now = |state: GpuUse| snapshot.ledger.gpus_now[state as usize];
-    let paid: GpuCount = snapshot.ledger.gpus_now.iter().copied().sum();
-    let working: GpuCount = [now(GpuUse::Training), now(GpuUse::ServingBusy)].into_iter().sum();
-    Message::SumLedger { working: working.into(), paid: paid.into(), nothing: paid.less(working).into() }
+    let now = LedgerNow::of(snapshot);
+    Message::SumLedger { working: tenths(now.working), paid: tenths(now.paid()), nothing: tenths(now.unused) }
 }
 
 /// Rows of the table at most.
