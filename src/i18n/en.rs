@@ -991,10 +991,10 @@ pub fn text(key: Key) -> &'static str {
         Key::SharingTaskNeighbour => "See a neighbour make turns-a three times slower",
         Key::SharingTaskFall => "See all three models of the MPS GPU down at once",
         Key::SharingHintOne => {
-            "Hover the replicas on the map during the burst: what does each say about its neighbours?"
+            "Point at the replicas of turns-1 and mps-1 during the burst: how many times as long do their steps take? Those of mig-1 say nothing of the kind."
         }
         Key::SharingHintTwo => {
-            "Taking turns makes each busy model 1.11 times as slow for each one that is busy. Under MPS kernels overlap until the memory bus is full. A MIG slice is slow by itself and never slower."
+            "Of models that take turns, each takes 1.11 times as long per busy one: 3.3 times with three. Under MPS kernels overlap until the memory bus is full. A MIG slice is slow by itself and never slower."
         }
         Key::SharingHintThree => {
             "MPS answers fastest here, and one fault ends the server that all its clients share. MIG isolates both, and pays for it all the time."
