@@ -22,6 +22,7 @@ fn resident_mb() -> Option<f64> {
     Some(pages * 4096.0 / 1e6)
 }
 
+#[allow(clippy::disallowed_methods, reason = "a bench looks at the wall clock")]
 fn main() {
     // `cargo test` runs benches too, and asks for nothing to be measured.
     if !std::env::args().any(|a| a == "--bench") {
