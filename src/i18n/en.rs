@@ -1149,6 +1149,7 @@ pub fn text(key: Key) -> &'static str {
         Key::SigTpotP95 => "time per token p95",
         Key::SigTokens => "output tokens",
         Key::ValueMib => "{n} MiB",
+        Key::ValueSeconds => "{n} s",
         Key::ValueWatts => "{n} W",
         Key::ValueTokensPerSecond => "{n} tokens/s",
         Key::SumSignalsNow => {

@@ -938,6 +938,7 @@ catalogue! {
     SigTokens,
     ValueMib { n },
     ValueWatts { n },
+    ValueSeconds { n },
     ValueTokensPerSecond { n },
     SumSignalsNow { service, gpu, tensor, waiting, kv },
     LegendButton { shown, total },

@@ -36,6 +36,8 @@ impl Axis {
             Unit::Count => Arg::Int(value.round() as i64),
             Unit::Mib | Unit::Watts | Unit::TokensPerSecond => number(value),
             Unit::PerSecond => Message::PerSecond { n: number(value) }.into(),
+            // An axis has no room for "1 min 20 s".
+            Unit::Seconds if value >= 60.0 => Message::ValueSeconds { n: number(value) }.into(),
             Unit::Seconds => Arg::Span(Span::from_secs_f64(value)),
         }
     }
