@@ -1,33 +1,12 @@
 //! What the experiments claim, over twenty seeds. A claim that the simulation does not bear out
 //! is mended in the text, never in the numbers.
 
-use seven_of_eight::scenario;
-use seven_of_eight::session::Run;
+mod lab;
+
+use lab::{SEEDS, start, watch};
 use seven_of_eight::sim::decision::Verdict;
-use seven_of_eight::sim::snapshot::{GroupStage, Snapshot};
+use seven_of_eight::sim::snapshot::GroupStage;
 use seven_of_eight::sim::time::{Span, Time};
-use std::sync::Arc;
-
-const SEEDS: std::ops::Range<u64> = 0..20;
-
-fn start(id: &str, seed: u64, set: &[(&str, &str)]) -> Run {
-    let set: Vec<(String, String)> = set.iter().map(|(p, v)| ((*p).to_owned(), (*v).to_owned())).collect();
-    let text = scenario::library_text(id).expect("in the library");
-    let mut scenario = scenario::read(text, &set).expect("readable");
-    scenario.setup.seed = seed;
-    Run::new(Arc::new(scenario.setup), Vec::new()).expect("starts")
-}
-
-/// Runs to `until` and looks every minute.
-fn watch(run: &mut Run, until: Time, mut look: impl FnMut(&Snapshot)) {
-    let mut at = Time::ZERO;
-    while at < until {
-        at += Span::from_mins(1);
-        run.advance(at, usize::MAX);
-        look(&run.world().snapshot());
-    }
-    assert_eq!(run.world().check_invariants(), Ok(()));
-}
 
 /// G, the most replicas wanted, the most requests waiting, and paid serving GPU-minutes.
 fn signal(seed: u64, set: &[(&str, &str)]) -> (f64, u32, u32, f64) {

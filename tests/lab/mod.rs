@@ -1,5 +1,7 @@
 //! Opens library scenarios for the claims tests.
 
+#![allow(dead_code, reason = "each file of claims takes what it needs")]
+
 use seven_of_eight::scenario;
 use seven_of_eight::session::Run;
 use seven_of_eight::sim::snapshot::{RequestTotals, ServiceView, Snapshot};
