@@ -2,6 +2,8 @@
 //! hand-over from prefill to decode. Small worlds, one rule each.
 
 use seven_of_eight::scenario;
+use seven_of_eight::sim::id::ServiceId;
+use seven_of_eight::sim::series_view::ServiceTrack;
 use seven_of_eight::sim::snapshot::{RequestTotals, Snapshot};
 use seven_of_eight::sim::time::Time;
 use seven_of_eight::sim::world::World;
@@ -208,4 +210,14 @@ fn servers_that_take_turns_share_the_memory_or_refuse_to_start() {
     };
     assert_eq!(run(0.45), 2);
     assert_eq!(run(0.9), 1, "the second finds too little free memory and exits");
+}
+
+/// A fault that was found by use: the memory of a slice was shown against that of the whole GPU.
+#[test]
+fn a_slices_memory_is_read_against_the_slice() {
+    let scenario = scenario::library("mig-or-slices").expect("in the library").expect("readable");
+    let w = World::new(Arc::new(scenario.setup)).expect("starts");
+    let full = |service| w.full_range(ServiceId(service), ServiceTrack::FbUsed).expect("a replica");
+    let (slice, whole) = (full(0), full(3));
+    assert!((slice * 4.0 - whole).abs() < 1.0, "two of eight memory slices: {slice} of {whole} MiB");
 }

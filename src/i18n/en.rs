@@ -621,7 +621,7 @@ pub fn text(key: Key) -> &'static str {
         Key::ParamContextCap => "Prompt cap",
         Key::HelpContextCap => "The gateway refuses longer prompts.",
         Key::ParamOutputCap => "Answer cap",
-        Key::HelpOutputCap => "max_tokens: longer answers are cut.",
+        Key::HelpOutputCap => "max_tokens: longer answers are cut, and count as degraded.",
         Key::ParamFallback => "Fallback",
         Key::HelpFallback => {
             "What would be turned away goes to the smaller model that the service names, and counts as degraded."

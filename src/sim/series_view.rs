@@ -81,21 +81,7 @@ impl ServiceTrack {
     ];
 
     /// The signals that the signal chart lays over one another, in the order of its legend.
-    pub const SIGNALS: [ServiceTrack; 13] = [
-        ServiceTrack::GpuUtilization,
-        ServiceTrack::SmActive,
-        ServiceTrack::TensorActive,
-        ServiceTrack::DramActive,
-        ServiceTrack::FbUsed,
-        ServiceTrack::PowerUsage,
-        ServiceTrack::Running,
-        ServiceTrack::Waiting,
-        ServiceTrack::KvUsage,
-        ServiceTrack::TtftP95,
-        ServiceTrack::TtftP99,
-        ServiceTrack::TpotP95,
-        ServiceTrack::TokensPerSecond,
-    ];
+    pub const SIGNALS: &'static [ServiceTrack] = ServiceTrack::ALL.split_at(13).0;
 
     pub fn index(self) -> usize {
         self as usize

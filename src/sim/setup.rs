@@ -4,7 +4,7 @@
 use super::catalog::gpus::MigProfile;
 use super::catalog::{Dtype, Gpu, Instance, Model};
 use super::command::Stamped;
-use super::engine::HostProfile;
+use super::engine::{EngineSpec, HostProfile};
 use super::id::{RackId, ServiceId};
 use super::nodes::bring_up::DriverMode;
 use super::param::Policy;
@@ -207,8 +207,21 @@ pub struct Tenant {
 }
 
 impl ServiceSetup {
-    /// GPUs of one replica: its tensor-parallel size.
+    /// GPUs of one replica: tensor-parallel size times pipeline stages.
     pub fn gpus(&self) -> u32 {
         self.workers * self.gpus_per_worker
+    }
+
+    /// The engine of a replica on whole GPUs of this kind in one box.
+    pub fn engine_spec(&self, gpu: &'static Gpu) -> EngineSpec {
+        let stages = self.engine.pipeline.unwrap_or(1).max(1);
+        let plain = EngineSpec::new(self.model, gpu, self.gpus() / stages);
+        EngineSpec {
+            pp: stages,
+            host: self.engine.host.unwrap_or(plain.host),
+            weight_dtype: self.weight_dtype,
+            kv_dtype: self.kv_dtype,
+            ..plain
+        }
     }
 }

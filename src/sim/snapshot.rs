@@ -261,6 +261,9 @@ pub struct ServiceView {
     /// TTFT target and TPOT target.
     pub slo_ttft: Span,
     pub slo_tpot: Span,
+    pub role: ReplicaRole,
+    /// It names a service that answers what the gateway would turn away.
+    pub has_fallback: bool,
     /// Its clients' requests, and the same by tenant where it has tenants.
     pub requests: RequestTotals,
     pub tenants: Vec<TenantView>,

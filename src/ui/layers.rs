@@ -98,7 +98,7 @@ fn serving_card(props: &Props, prefix: &AttrValue) -> Html {
     let policy = &snapshot.policy;
     let (title, question) = cards::title(Layer::Serving);
     let (tone, verdict) = serving::verdict(snapshot);
-    let groups = serving::groups().map(|(id, title, params)| {
+    let groups = serving::groups(snapshot).map(|(id, title, params)| {
         let title_id = format!("{prefix}-serving-{id}");
         let rows = params.into_iter().map(|param| {
             let differs = serving::differs(param, policy);
@@ -146,7 +146,7 @@ fn serving_card(props: &Props, prefix: &AttrValue) -> Html {
             { for groups }
             <details class="serving-help">
                 <summary>{ say(lang, &crate::i18n::Message::CardHelp) }</summary>
-                <dl>{ help_rows(serving::groups().flat_map(|(_, _, params)| params), lang) }</dl>
+                <dl>{ help_rows(serving::groups(snapshot).flat_map(|(_, _, params)| params), lang) }</dl>
             </details>
         </details>
     }

@@ -289,6 +289,8 @@ impl Builder {
             hpa: None,
             slo_ttft: Span::from_secs(2),
             slo_tpot: Span::from_millis(50),
+            role: ReplicaRole::Monolithic,
+            has_fallback: false,
             requests: RequestTotals::default(),
             tenants: Vec::new(),
         };

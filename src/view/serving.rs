@@ -6,11 +6,24 @@ use super::words::{comma, param, then, value};
 use crate::i18n::Message;
 use crate::sim::decision::Tone;
 use crate::sim::param::{Layer, Param, Policy};
-use crate::sim::snapshot::Snapshot;
+use crate::sim::snapshot::{ReplicaRole, Snapshot};
 
-/// A group of the card: its id, title and settings.
-pub fn groups() -> impl Iterator<Item = (&'static str, Message, Vec<Param>)> {
-    SERVING_GROUPS.into_iter().map(|id| (id, group_title(id), params(id)))
+/// A group of the card: its id, title and those of its settings that act on something here.
+pub fn groups(snapshot: &Snapshot) -> impl Iterator<Item = (&'static str, Message, Vec<Param>)> {
+    let here = |id| params(id).into_iter().filter(|p| acts(*p, snapshot)).collect();
+    SERVING_GROUPS.into_iter().map(move |id| (id, group_title(id), here(id)))
+}
+
+/// Whether some service of the experiment heeds a setting.
+fn acts(param: Param, snapshot: &Snapshot) -> bool {
+    let mut services = snapshot.services.iter();
+    match param {
+        Param::Fallback => services.any(|s| s.has_fallback),
+        Param::Scheduling => services.any(|s| s.tenants.len() > 1),
+        Param::Roles => services.any(|s| s.role == ReplicaRole::Prefill),
+        Param::WarmReplicas => services.any(|s| s.scaled),
+        _ => true,
+    }
 }
 
 fn group_title(id: &str) -> Message {
@@ -102,6 +115,7 @@ fn limits(policy: &Policy) -> Option<Message> {
 mod tests {
     use super::*;
     use crate::i18n::{Lang, plain, render};
+    use crate::sim::snapshot::{RequestTotals, TenantView};
     use crate::view::fixture;
 
     fn said(s: &Snapshot) -> (Tone, String) {
@@ -111,14 +125,33 @@ mod tests {
 
     #[test]
     fn every_setting_of_the_card_is_in_exactly_one_group() {
-        let mut shown: Vec<Param> = groups().flat_map(|(_, _, params)| params).collect();
+        let mut s = fixture::trap();
+        s.services[0].has_fallback = true;
+        s.services[0].scaled = true;
+        s.services[0].role = ReplicaRole::Prefill;
+        let tenant = |name: &str| TenantView { name: name.into(), priority: 0, requests: RequestTotals::default() };
+        s.services[0].tenants = vec![tenant("paid"), tenant("free")];
+        let mut shown: Vec<Param> = groups(&s).flat_map(|(_, _, params)| params).collect();
         let count = shown.len();
         shown.sort();
         shown.dedup();
         assert_eq!(shown.len(), count);
         let all = Param::ALL.iter().filter(|p| p.layer() == Layer::Serving).count();
         assert_eq!(count, all);
-        assert!(groups().all(|(_, _, params)| !params.is_empty()));
+        assert!(groups(&s).all(|(_, _, params)| !params.is_empty()));
+    }
+
+    #[test]
+    fn what_no_service_heeds_is_not_offered() {
+        let mut s = fixture::trap();
+        for service in &mut s.services {
+            service.scaled = false;
+        }
+        let shown: Vec<Param> = groups(&s).flat_map(|(_, _, params)| params).collect();
+        for idle in [Param::Fallback, Param::Scheduling, Param::Roles, Param::WarmReplicas] {
+            assert!(!shown.contains(&idle), "{}", idle.id());
+        }
+        assert!(shown.contains(&Param::QueueLimit));
     }
 
     #[test]

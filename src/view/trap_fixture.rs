@@ -112,6 +112,8 @@ fn service(id: u32, name: &str, gpus: u32, scaled: bool) -> ServiceView {
         hpa: scaled.then(|| hpa(Some(99_000), 95_000, 4, (4, 4, 4), HpaLimit::Tolerance)),
         slo_ttft: Span::from_secs(2),
         slo_tpot: Span::from_millis(50),
+        role: ReplicaRole::Monolithic,
+        has_fallback: false,
         requests: RequestTotals::default(),
         tenants: Vec::new(),
     }

@@ -5,7 +5,6 @@
 
 use super::spec::{EngineSettings, EngineSpec};
 use crate::sim::catalog::Dtype;
-use crate::sim::catalog::gpus::MigProfile;
 use serde::{Deserialize, Serialize};
 
 /// Tokens per KV block.
@@ -87,7 +86,7 @@ pub fn kv_bytes_per_token_per_gpu(spec: &EngineSpec) -> f64 {
 
 /// Tokens the KV cache holds, whole blocks; negative room counts as an error with its numbers.
 pub fn kv_capacity_tokens(spec: &EngineSpec, settings: &EngineSettings) -> Result<u64, StartError> {
-    let usable_gib = spec.gpu.usable_gib * spec.mig.map_or(1.0, MigProfile::memory_fraction);
+    let usable_gib = spec.usable_gib();
     let mut reserve_gib = RESERVE_GIB;
     if spec.tp > 1 {
         reserve_gib += RESERVE_NCCL_GIB;

@@ -80,6 +80,11 @@ impl EngineSpec {
         self.tp * self.pp
     }
 
+    /// Memory of the GPU or slice that CUDA reports, GiB.
+    pub fn usable_gib(&self) -> f64 {
+        self.gpu.usable_gib * self.mig.map_or(1.0, MigProfile::memory_fraction)
+    }
+
     /// Peak bandwidth of the GPU or slice, bytes per microsecond.
     pub(super) fn bytes_per_us(&self) -> f64 {
         self.gpu.bandwidth_gb_s * 1e3 * self.mig.map_or(1.0, MigProfile::memory_fraction)

@@ -182,64 +182,6 @@ fn a_summary_counts_exactly() {
     assert_eq!(Trace::from_rows(Vec::new()).summary().requests, 0);
 }
 
-/// Prints how fast a large trace is read: `cargo test --release -- --ignored --nocapture reading_speed`.
-#[test]
-#[ignore = "a measurement"]
-#[allow(clippy::disallowed_methods, reason = "a measurement needs a clock")]
-fn reading_speed() {
-    use std::fmt::Write as _;
-    for (name, bytes_max) in [("Azure 2023", 100_000_000), ("BurstGPT 3", 100_000_000), ("Mooncake", 100_000_000)] {
-        let mut text = String::with_capacity(bytes_max + 4_096);
-        text += match name {
-            "Azure 2023" => "TIMESTAMP,ContextTokens,GeneratedTokens\r\n",
-            "BurstGPT 3" => {
-                "Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
-            }
-            _ => "",
-        };
-        let mut i = 0u64;
-        while text.len() < bytes_max {
-            let (prompt, output) = (100 + i * 7 % 4_000, 1 + i % 600);
-            let _ = match name {
-                "Azure 2023" => {
-                    let (m, s, us) = (i / 6_000 % 60, i / 100 % 60, i % 100 * 10_000);
-                    let (d, h) = (1 + i / 8_640_000, i / 360_000 % 24);
-                    write!(text, "2023-11-{d:02} {h:02}:{m:02}:{s:02}.{us:06}0,{prompt},{output}\r\n")
-                }
-                "BurstGPT 3" => writeln!(text, "{}.0,,43,ChatGPT,{prompt},{output},{},API log", i / 3, prompt + output),
-                _ => {
-                    let ids: Vec<String> = (0..30).map(|k| (i * 30 + k).to_string()).collect();
-                    writeln!(
-                        text,
-                        "{{\"timestamp\": {}, \"input_length\": {prompt}, \"output_length\": {output}, \"hash_ids\": [{}]}}",
-                        i / 9 * 3_000,
-                        ids.join(", ")
-                    )
-                }
-            };
-            i += 1;
-        }
-        let begun = std::time::Instant::now();
-        let mut reader = TraceReader::new();
-        for piece in text.as_bytes().chunks(512 * 1024) {
-            assert!(reader.push(piece).wants_more);
-        }
-        let trace = reader.finish().unwrap();
-        let read = begun.elapsed();
-        let begun = std::time::Instant::now();
-        let summary = trace.summary();
-        println!(
-            "{name}: {} rows of {} bytes in {read:.2?}, {:.1} M rows/s, {:.0} MB/s, {} bytes a row in memory; summary {:.0?}",
-            summary.requests,
-            text.len(),
-            summary.requests as f64 / read.as_secs_f64() / 1e6,
-            text.len() as f64 / read.as_secs_f64() / 1e6,
-            size_of::<Row>(),
-            begun.elapsed()
-        );
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -166,40 +166,6 @@ fn quantiles_give_their_mean_and_percentiles() {
     assert!(found.iter().all(|n| (1..=2000).contains(n)) && found.iter().any(|n| *n < 20));
 }
 
-/// Prints what an arrival costs: `cargo test --release -- --ignored --nocapture cost_of_an_arrival`.
-#[test]
-#[ignore = "a measurement"]
-#[allow(clippy::disallowed_methods, reason = "a measurement needs a clock")]
-fn cost_of_an_arrival() {
-    let many: String = (0..1_000).map(|i| format!("{{at: {}h, requests: 5}}, ", 1_000 + i)).collect();
-    for (name, text) in [
-        ("poisson, lognormal", "pattern: {poisson: {per_second: 5000}}".to_owned()),
-        ("poisson, fixed", "pattern: {poisson: {per_second: 5000}}\nprompt_tokens: {fixed: 9}\noutput_tokens: {fixed: 9}".to_owned()),
-        ("poisson, 1000 spikes to come", format!("pattern: {{poisson: {{per_second: 5000}}}}\nspikes: [{many}]")),
-        ("gamma burst", "pattern: {gamma_burst: {per_second: 5000, cv: 13}}".to_owned()),
-        ("diurnal", "pattern: {diurnal: {low_per_second: 4000, high_per_second: 6000}}".to_owned()),
-        ("weekly", WEEK.to_owned()),
-        ("quantiles", "pattern: {poisson: {per_second: 5000}}\nprompt_tokens: {quantiles: [[0.5, 1040], [0.99, 4107]]}\noutput_tokens: {quantiles: [[0.5, 194], [0.99, 625]]}".to_owned()),
-    ] {
-        const N: u32 = 2_000;
-        let mut source = source(&text);
-        let mut sum = 0u64;
-        // The quickest of many parts: others use the machine, too.
-        let mut best_ns = f64::INFINITY;
-        for _ in 0..1_000 {
-            let begun = std::time::Instant::now();
-            for _ in 0..N {
-                // As the world does: when, then what.
-                let at = source.next_time().unwrap();
-                let arrival = source.next().unwrap();
-                sum = sum.wrapping_add(at.0 ^ u64::from(arrival.prompt_tokens));
-            }
-            best_ns = best_ns.min(begun.elapsed().as_secs_f64() * 1e9 / f64::from(N));
-        }
-        println!("{name}: {best_ns:.0} ns an arrival ({sum})");
-    }
-}
-
 #[test]
 fn lengths_follow_their_distribution() {
     let lengths = |text: &str| -> Vec<f64> {

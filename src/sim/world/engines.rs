@@ -225,12 +225,7 @@ impl World {
         let slowest =
             nodes.iter().map(|n| self.node(*n).gpu).min_by(|a, b| a.bandwidth_gb_s.total_cmp(&b.bandwidth_gb_s));
         let gpu = slowest?;
-        let stages = service.engine.pipeline.unwrap_or(1).max(1);
-        let mut spec = EngineSpec::new(service.model, gpu, service.gpus() / stages);
-        spec.pp = stages;
-        spec.host = service.engine.host.unwrap_or(spec.host);
-        spec.weight_dtype = service.weight_dtype;
-        spec.kv_dtype = service.kv_dtype;
+        let mut spec = service.engine_spec(gpu);
         spec.tp_fabric = self.fabric(&nodes);
         spec.pp_fabric = spec.tp_fabric;
         let mut settings = EngineSettings::defaults(gpu);

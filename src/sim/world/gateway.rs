@@ -21,6 +21,7 @@ use crate::sim::time::{Span, Time};
 use crate::sim::traffic::{Lengths, Origin, Source, Spike};
 use serde::Serialize;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Answer to the long prompt of a spike.
 const LONG_ANSWER_TOKENS: u32 = 500;
@@ -44,6 +45,9 @@ pub struct Service {
     pub traffic: Source,
     /// Arrivals so far: the ordinal of a request's own draws.
     pub arrivals: u64,
+    /// Names of the streams of those draws: its backend, its tenant.
+    #[serde(skip)]
+    pub draws: [Arc<str>; 2],
     /// The time for which an arrival event is in the heap.
     pub arrival_due: Option<Time>,
     /// Spikes that the source has had, its scenario's own included.
@@ -205,9 +209,8 @@ impl World {
     }
 
     /// Draws that belong to one request do not move others.
-    fn draw(&self, what: &str, service: ServiceId, ordinal: u64, total: u32) -> u32 {
-        let name = &self.setup.services[service.index()].name;
-        let mut stream = Stream::with_ordinal(self.seed, &format!("{what}/{name}"), ordinal);
+    fn draw(&self, name: &str, ordinal: u64, total: u32) -> u32 {
+        let mut stream = Stream::with_ordinal(self.seed, name, ordinal);
         stream.integer(1, u64::from(total.max(1))) as u32
     }
 
@@ -216,7 +219,7 @@ impl World {
             [] => service,
             [(only, _)] => *only,
             several => {
-                let mut left = self.draw("backend", service, ordinal, several.iter().map(|b| b.1).sum());
+                let mut left = self.draw(&self.service(service).draws[0], ordinal, several.iter().map(|b| b.1).sum());
                 for (backend, weight) in several {
                     if left <= *weight {
                         return *backend;
@@ -232,7 +235,7 @@ impl World {
         if tenants.len() < 2 {
             return 0;
         }
-        let mut left = self.draw("tenant", service, ordinal, tenants.iter().map(|t| t.weight).sum());
+        let mut left = self.draw(&self.service(service).draws[1], ordinal, tenants.iter().map(|t| t.weight).sum());
         for (i, tenant) in tenants.iter().enumerate() {
             if left <= tenant.weight {
                 return i as u8;
@@ -294,10 +297,11 @@ impl World {
     fn limit_of_class(&self, request: &Request, whole: u64) -> u32 {
         let tenants = &self.setup.services[request.service.index()].tenants;
         let own = self.request_priority(request);
-        let mut classes: Vec<i32> = tenants.iter().map(|t| t.priority).collect();
-        classes.sort_unstable();
-        classes.dedup();
-        let (all, up_to) = (classes.len().max(1) as u64, classes.iter().filter(|p| **p <= own).count().max(1) as u64);
+        // At most eight tenants: looking back is cheaper than a list.
+        let first_of_class = |i: usize| !tenants[..i].iter().any(|t| t.priority == tenants[i].priority);
+        let classes = (0..tenants.len()).filter(|i| first_of_class(*i));
+        let up_to = classes.clone().filter(|i| tenants[*i].priority <= own).count().max(1) as u64;
+        let all = classes.count().max(1) as u64;
         u32::try_from((whole * up_to).div_ceil(all)).unwrap_or(u32::MAX)
     }
 

@@ -61,10 +61,8 @@ impl World {
 
     pub(super) fn on_hpa_sync(&mut self, service: ServiceId) {
         self.after(SYNC, Event::HpaSync(service));
-        if self.policy.choice(Param::Scaler) != "hpa" || !self.setup.services[service.index()].scaled {
-            return;
-        }
-        if self.follows_prefill(service) {
+        let scaled = self.setup.services[service.index()].scaled && !self.follows_prefill(service);
+        if self.policy.choice(Param::Scaler) != "hpa" || !scaled {
             return;
         }
         let settings = self.hpa_settings();

@@ -7,7 +7,7 @@ pub(super) use super::sampling::ttft_window;
 use super::scraping::Collected;
 use crate::sim::catalog;
 use crate::sim::engine::ideal::IdealCost;
-use crate::sim::engine::{EngineSettings, EngineSpec, StepCost, memory};
+use crate::sim::engine::{EngineSettings, StepCost, memory};
 use crate::sim::id::{GroupId, NodeId, PodId, ServiceId};
 use crate::sim::metrics::ledger::{Bill, GpuState, Ledger, Totals};
 use crate::sim::metrics::scrape::MetricPath;
@@ -55,13 +55,12 @@ impl Metering {
     }
 }
 
-/// What a request of this service costs on a well-filled replica: on the GPU that its selector
-/// asks for, else an H100, its tensor-parallel group inside one NVLink domain.
+/// What a request of this service costs on a well-filled replica: on whole GPUs of the kind that its
+/// selector asks for, else H100, its tensor-parallel group inside one NVLink domain. Seats, memory
+/// and a share of a GPU that were chosen smaller do not excuse anything.
 fn ideal_cost(service: &ServiceSetup) -> Option<IdealCost> {
     let gpu = service.gpu.or_else(|| catalog::gpu("h100-sxm"))?;
-    let mut spec = EngineSpec::new(service.model, gpu, service.gpus());
-    spec.weight_dtype = service.weight_dtype;
-    spec.kv_dtype = service.kv_dtype;
+    let spec = service.engine_spec(gpu);
     let mut settings = EngineSettings::defaults(gpu);
     settings.max_model_len = service.max_model_len;
     let limits = memory::start(&spec, &settings).ok()?;

@@ -45,8 +45,7 @@ impl World {
             n.images.push(service);
         }
         if keeps {
-            let mut spec = EngineSpec::new(s.model, n.gpu, s.gpus());
-            spec.weight_dtype = s.weight_dtype;
+            let spec = s.engine_spec(n.gpu);
             let (kept, bytes) = file_of(if restore { Stage::CheckpointRead } else { Stage::WeightsRead }, &spec);
             n.disk.keep(kept, bytes);
             n.disk.keep(compiled(&spec), 0);

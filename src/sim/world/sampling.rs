@@ -48,12 +48,6 @@ impl Samples {
     }
 }
 
-/// Memory of a service's points when its strip is full.
-#[cfg(test)]
-pub(super) fn bytes_per_service() -> usize {
-    Samples::new(1).services.iter().map(Strip::bytes_max).sum()
-}
-
 impl World {
     /// Mean over a service's pods of what the adapter would serve now.
     pub(super) fn signal_mean(&self, service: ServiceId, signal: Signal) -> Option<f64> {
@@ -133,7 +127,7 @@ impl World {
             ServiceTrack::GpuUtilization => Some(100.0),
             ServiceTrack::SmActive | ServiceTrack::TensorActive | ServiceTrack::DramActive => Some(1.0),
             ServiceTrack::KvUsage => Some(1.0),
-            ServiceTrack::FbUsed => of_replica(&|g| self.engine_spec(g).map(|(s, _)| s.gpu.usable_gib * 1024.0)),
+            ServiceTrack::FbUsed => of_replica(&|g| self.engine_spec(g).map(|(s, _)| s.usable_gib() * 1024.0)),
             ServiceTrack::PowerUsage => of_replica(&|g| self.engine_spec(g).map(|(s, _)| f64::from(s.gpu.tdp_w))),
             ServiceTrack::Running => of_replica(&|g| {
                 let engine = self.groups.get(g.index())?.engine.as_deref()?;

@@ -5,7 +5,6 @@
 //! the mean over its GPUs, which run in step.
 
 use super::World;
-use crate::sim::catalog::gpus::MigProfile;
 use crate::sim::engine::Reading;
 use crate::sim::engine::power::power_watts;
 use crate::sim::event::Event;
@@ -178,7 +177,7 @@ impl World {
 
     fn dcgm_page(&self, group: GroupId, seen: &[GroupId], second: &Activity, period: &Activity) -> Page {
         let Some((spec, _)) = self.engine_spec(group) else { return Page::default() };
-        let total_gib = spec.gpu.usable_gib * spec.mig.map_or(1.0, MigProfile::memory_fraction);
+        let total_gib = spec.usable_gib();
         let used_gib = seen.iter().map(|g| self.used_gib(*g)).sum::<f64>().min(total_gib);
         let values = [
             (Signal::GpuUtilization, 100.0 * second.busy_us),
@@ -202,12 +201,12 @@ impl World {
 
     /// Memory that a replica's process holds on each of its GPUs or slices: what vLLM took at its
     /// start, whatever it needs now.
-    fn used_gib(&self, group: GroupId) -> f64 {
+    pub(super) fn used_gib(&self, group: GroupId) -> f64 {
         if self.group(group).engine.is_none() {
             return 0.0;
         }
         let Some((spec, settings)) = self.engine_spec(group) else { return 0.0 };
-        let total_gib = spec.gpu.usable_gib * spec.mig.map_or(1.0, MigProfile::memory_fraction);
+        let total_gib = spec.usable_gib();
         (settings.gpu_memory_utilization * total_gib + CUDA_CONTEXT_GIB).min(total_gib)
     }
 

@@ -10,7 +10,6 @@ use crate::sim::setup::{Setup, Share};
 use crate::sim::snapshot::GroupStage;
 use crate::sim::time::{Span, Time};
 use std::sync::Arc;
-use std::time::Instant;
 
 const CHAT: ServiceId = ServiceId(0);
 
@@ -155,40 +154,4 @@ fn on_mig_instances_gpu_utilization_does_not_exist() {
     let group = w.service(CHAT).groups[0];
     assert!(!w.dcgm_exports(group, Signal::GpuUtilization));
     assert!(w.dcgm_exports(group, Signal::SmActive));
-}
-
-/// 128 replicas under load. `cargo test --release -- --ignored --nocapture one_scrape`.
-#[test]
-#[ignore = "a measurement"]
-#[expect(clippy::disallowed_methods, reason = "it measures")]
-fn one_scrape_and_one_sample_of_many_replicas() {
-    let mut s = setup();
-    let (node, nodes) = (s.nodes[0].clone(), 128 / s.nodes[0].instance.gpu_count as usize);
-    for rack in &mut s.racks {
-        rack.slots = 500;
-    }
-    s.nodes = (0..nodes).map(|i| crate::sim::setup::NodeSetup { name: format!("n{i}"), ..node.clone() }).collect();
-    s.services[0].placed = (0..128).map(|i| i / node.instance.gpu_count).collect();
-    s.services[0].replicas = 128;
-    let mut w = world(s);
-    set(&mut w, Param::Scaler, 1);
-    run(&mut w, 1_000);
-    assert_eq!(w.service(CHAT).groups.len(), 128);
-    let time = |what: &str, mut act: Box<dyn FnMut(&mut World)>| {
-        let mut copy = w.clone();
-        let mut each: Vec<f64> = (0..401)
-            .map(|_| {
-                copy.now += Span::from_micros(1);
-                let start = Instant::now();
-                act(&mut copy);
-                start.elapsed().as_secs_f64() * 1e6
-            })
-            .collect();
-        each.sort_by(f64::total_cmp);
-        println!("{what}: median {:.1} us", each[200]);
-    };
-    time("scrape", Box::new(|w| w.scrape_all(Span::from_secs(15))));
-    time("sample", Box::new(|w| w.on_sample()));
-    time("dcgm window", Box::new(|w| w.on_dcgm_window()));
-    println!("{} bytes of points per service", crate::sim::world::sampling::bytes_per_service());
 }

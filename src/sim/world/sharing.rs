@@ -14,8 +14,6 @@ use crate::sim::id::{GroupId, NodeId};
 use crate::sim::setup::Share;
 use crate::sim::snapshot::GroupStage;
 
-/// What a process keeps of a GPU's memory beside what it asked for (CUDA context), GiB.
-const CONTEXT_GIB: f64 = 0.5;
 /// Under MPS a factor is rounded up to a multiple of this, so that neighbours are not disturbed at
 /// every step.
 const MPS_GRAIN: f64 = 1.0 / 16.0;
@@ -117,14 +115,10 @@ impl World {
         if !matches!(self.share_of(group), Some(Share::TimeSlicing(_) | Share::Mps(_))) {
             return Ok(());
         }
-        let usable = spec.gpu.usable_gib;
+        let usable = spec.usable_gib();
         for gpu in self.gpus_of(group) {
             let others = self.groups_on_gpu(gpu).into_iter().filter(|g| *g != group);
-            let taken: f64 = others
-                .filter(|g| self.group(*g).engine.is_some())
-                .filter_map(|g| self.engine_spec(g))
-                .map(|(_, other)| other.gpu_memory_utilization * usable + CONTEXT_GIB)
-                .sum();
+            let taken: f64 = others.map(|g| self.used_gib(g)).sum();
             let missing = settings.gpu_memory_utilization * usable - (usable - taken);
             if missing > 0.0 {
                 return Err(missing);

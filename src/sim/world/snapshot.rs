@@ -183,11 +183,7 @@ impl World {
             slowdown: g.engine.as_deref().map_or(1.0, |e| e.slowdown() as f32),
             standby: g.standby,
             ready_early: g.ready_early,
-            role: match self.setup.services[g.service.index()].role {
-                Role::Monolithic => ReplicaRole::Monolithic,
-                Role::Prefill { .. } => ReplicaRole::Prefill,
-                Role::Decode => ReplicaRole::Decode,
-            },
+            role: role_view(self.setup.services[g.service.index()].role),
             wait,
             crosses_domains: g.crosses_domains,
             all_reduce_per_step: g.all_reduce_step,
@@ -265,6 +261,8 @@ impl World {
             }),
             slo_ttft: spec.slo_ttft,
             slo_tpot: spec.slo_tpot,
+            role: role_view(spec.role),
+            has_fallback: spec.fallback.is_some(),
             requests: self.requests_of(id),
             tenants: self.tenants_of(id),
         }
@@ -323,6 +321,14 @@ impl World {
             bill: bill.cost().microusd(),
             gpus_now: GpuState::ALL.map(|s| GpuCount(parts[s as usize])),
         }
+    }
+}
+
+fn role_view(role: Role) -> ReplicaRole {
+    match role {
+        Role::Monolithic => ReplicaRole::Monolithic,
+        Role::Prefill { .. } => ReplicaRole::Prefill,
+        Role::Decode => ReplicaRole::Decode,
     }
 }
 
