@@ -8,10 +8,11 @@ use crate::sim::decision::Tone;
 use crate::sim::param::{Layer, Param, Policy};
 use crate::sim::snapshot::{ReplicaRole, Snapshot};
 
-/// A group of the card: its id, title and those of its settings that act on something here.
+/// The groups of the card that have settings which act on something here: id, title, settings.
 pub fn groups(snapshot: &Snapshot) -> impl Iterator<Item = (&'static str, Message, Vec<Param>)> {
-    let here = |id| params(id).into_iter().filter(|p| acts(*p, snapshot)).collect();
-    SERVING_GROUPS.into_iter().map(move |id| (id, group_title(id), here(id)))
+    let here = |id| params(id).into_iter().filter(|p| acts(*p, snapshot)).collect::<Vec<_>>();
+    let groups = SERVING_GROUPS.into_iter().map(move |id| (id, group_title(id), here(id)));
+    groups.filter(|(_, _, params)| !params.is_empty())
 }
 
 /// Whether some service of the experiment heeds a setting.
@@ -138,7 +139,7 @@ mod tests {
         assert_eq!(shown.len(), count);
         let all = Param::ALL.iter().filter(|p| p.layer() == Layer::Serving).count();
         assert_eq!(count, all);
-        assert!(groups(&s).all(|(_, _, params)| !params.is_empty()));
+        assert_eq!(groups(&s).count(), SERVING_GROUPS.len());
     }
 
     #[test]
@@ -152,6 +153,7 @@ mod tests {
             assert!(!shown.contains(&idle), "{}", idle.id());
         }
         assert!(shown.contains(&Param::QueueLimit));
+        assert!(groups(&s).all(|(id, _, _)| id != "engine"), "no title without a setting");
     }
 
     #[test]
